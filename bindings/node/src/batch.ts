@@ -2,6 +2,7 @@
 import { constants, layouts, type Event as EventFields } from './abi.js';
 import { invalid, misuse } from './error.js';
 import { decoded, Struct } from './memory.js';
+import { checkNames, flagOf, shown } from './options.js';
 
 /** An event between records. `cause`, `first`, `last`: of gap and lost. Kinds: docs/events.md. */
 export type Event = EventFields;
@@ -42,6 +43,15 @@ export class Batch {
   #isLent = false; // to a call in another thread
 
   constructor(options: BatchOptions) {
+    checkNames('Batch', options, ['rows', 'rowBytes', 'bytes', 'sequences', 'conflated']);
+    for (const name of ['rows', 'rowBytes', 'bytes'] as const) {
+      const count = options[name];
+      if (count !== undefined && !(Number.isInteger(count) && count >= 0)) {
+        throw invalid(`${name} is ${shown(count)}. Give a whole number`);
+      }
+    }
+    flagOf('sequences', options.sequences, 1);
+    flagOf('conflated', options.conflated, 1);
     const { rows, rowBytes = ROW_BYTES_DEFAULT, sequences = false, conflated = false } = options;
     const bytes = options.bytes ?? (rows ?? 0) * rowBytes;
     const hasColumn = sequences || conflated;

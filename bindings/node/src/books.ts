@@ -5,6 +5,7 @@ import { check, errorMemory } from './error.js';
 import { Handle } from './handle.js';
 import { native } from './library.js';
 import { Cell, Struct } from './memory.js';
+import { checkNames, wordOf } from './options.js';
 
 export type Side = 'bid' | 'ask';
 const LETTERS = { bid: 'B'.charCodeAt(0), ask: 'A'.charCodeAt(0) };
@@ -49,20 +50,24 @@ export class Books extends Handle {
   }
 
   /** Levels of a side from the index `from` on, 0 is the best. Prices in 1e-9. */
-  levels(key: BookKey, side: Side, { from = 0, max = LIST_ROOM }: { from?: number; max?: number } = {}): Level[] {
+  levels(key: BookKey, side: Side, options: { from?: number; max?: number } = {}): Level[] {
+    checkNames('levels', options, ['from', 'max']);
+    const { from = 0, max = LIST_ROOM } = options;
+    const letter = wordOf('side', side ?? null, LETTERS);
     const levels = new Struct(layouts.lapwing_level, max);
     const count = new Cell();
     check(native.lapwing_books_levels(
-      this.pointer, keyOf(key), LETTERS[side], from, levels.bytes, max, count.bytes, errorMemory.bytes,
+      this.pointer, keyOf(key), letter, from, levels.bytes, max, count.bytes, errorMemory.bytes,
     ));
     return listed<Level>(levels, Number(count.value));
   }
 
   /** The orders of a level, the first in the queue first. not-found: no such level. */
   orders(key: BookKey, side: Side, level: number): Order[] {
+    const letter = wordOf('side', side ?? null, LETTERS);
     return this.#all<Order>(layouts.lapwing_order, (orders, max, count) =>
       native.lapwing_books_orders(
-        this.pointer, keyOf(key), LETTERS[side], level, orders, max, count, errorMemory.bytes,
+        this.pointer, keyOf(key), letter, level, orders, max, count, errorMemory.bytes,
       ),
     );
   }

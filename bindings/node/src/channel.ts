@@ -1,10 +1,11 @@
 // One side of a channel: what producers, consumers and duplexes share.
 import { constants, layouts, type ChannelInfo as RawChannelInfo } from './abi.js';
-import { check, errorMemory, LapwingError } from './error.js';
+import { check, errorMemory, invalid, LapwingError } from './error.js';
 import { Handle, openInThread } from './handle.js';
 import { native } from './library.js';
 import { addressOf, Cell, copied, Struct } from './memory.js';
-import { durationNs, timeoutNs, type WaitOptions } from './time.js';
+import { checkBytes, checkText, flagOf, shown, wordOf } from './options.js';
+import { checkWait, durationNs, timeoutNs, type WaitOptions } from './time.js';
 import type { Again } from './waits.js';
 
 export type Role = 'producer' | 'consumer' | 'duplex';
@@ -64,36 +65,44 @@ const WAIT = {
 };
 const CONNECT_MS = 10_000;
 
-export const roleNumber = (role: Role) => ROLES[role];
+export const roleNumber = (role: Role) => wordOf('role', role ?? null, ROLES)!;
+
+export const CHANNEL_NAMES: readonly (keyof ChannelOptions)[] = [
+  'name', 'capacity', 'messageBytesMax', 'callWindow', 'wait', 'peerUid', 'numaNode', 'retryMs', 'aligned',
+  'hugePages', 'noMembarrier', 'lateReplies',
+];
 
 export function encodedChannelOptions(options: ChannelOptions): Struct {
   return new Struct(layouts.lapwing_channel_options).set({
     flags:
-      (options.aligned ? constants.CHANNEL_ALIGNED : 0) |
-      (options.hugePages ? constants.CHANNEL_HUGE_PAGES : 0) |
+      flagOf('aligned', options.aligned, constants.CHANNEL_ALIGNED) |
+      flagOf('hugePages', options.hugePages, constants.CHANNEL_HUGE_PAGES) |
       (options.numaNode !== undefined ? constants.CHANNEL_NUMA : 0) |
       (options.peerUid !== undefined ? constants.CHANNEL_PEER_UID : 0) |
-      (options.noMembarrier ? constants.CHANNEL_NO_MEMBARRIER : 0) |
-      (options.lateReplies ? constants.CHANNEL_LATE_REPLIES : 0),
+      flagOf('noMembarrier', options.noMembarrier, constants.CHANNEL_NO_MEMBARRIER) |
+      flagOf('lateReplies', options.lateReplies, constants.CHANNEL_LATE_REPLIES),
     name: options.name,
     capacity: options.capacity,
     message_bytes_max: options.messageBytesMax,
     call_window: options.callWindow,
-    wait: options.wait && WAIT[options.wait],
+    wait: wordOf('wait', options.wait, WAIT),
     numa_node: options.numaNode,
     peer_uid: options.peerUid,
-    retry_ns: durationNs(options.retryMs),
+    retry_ns: durationNs('retryMs', options.retryMs),
   });
 }
 
 /** Default timeout: 10 s. */
-export function connected(
+export async function connected(
   path: string,
   role: Role,
-  { timeout = CONNECT_MS, signal, ...options }: ChannelOptions & WaitOptions,
+  given: ChannelOptions & WaitOptions,
 ): Promise<Cell> {
+  checkText('path', path);
+  checkWait('connect', given, CHANNEL_NAMES);
+  const { timeout = CONNECT_MS, signal, ...options } = given;
   const struct = encodedChannelOptions(options);
-  return openInThread(
+  return await openInThread(
     'lapwing_channel_connect', 'lapwing_channel_destroy',
     [path, ROLES[role], struct.bytes, timeoutNs(timeout)], signal, struct,
   );
@@ -185,6 +194,7 @@ export abstract class Channel extends Handle {
 
 /** Messages for a call, payloads copied to memory that stays where it is. */
 export function messageList(messages: readonly Message[]): { list: Uint8Array; kept: unknown } {
+  for (const { payload } of messages) checkBytes('payload', payload);
   const payloads = new Uint8Array(new ArrayBuffer(messages.reduce((sum, { payload }) => sum + payload.length, 0)));
   const struct = new Struct(layouts.lapwing_message, messages.length);
   let address = addressOf(payloads);
@@ -198,8 +208,12 @@ export function messageList(messages: readonly Message[]): { list: Uint8Array; k
   return { list: struct.bytes, kept: payloads };
 }
 
-export const listOf = (messages: Message | readonly Message[]): readonly Message[] =>
-  'payload' in messages ? [messages] : messages;
+export function listOf(messages: Message | readonly Message[]): readonly Message[] {
+  const isObject = typeof messages === 'object' && messages !== null;
+  const list = isObject && 'payload' in messages ? [messages] : messages;
+  if (Array.isArray(list) && list.every((message) => typeof message === 'object' && message !== null)) return list;
+  throw invalid(`a message is ${shown(messages)}. Give { type, payload }, or an array of them`);
+}
 
 /** A copy of a message that C describes at `offset` of `view`. */
 export function copiedMessage(view: DataView, offset = 0): ReceivedMessage {

@@ -1,10 +1,12 @@
 // The receiving side of a channel.
 import { constants, layouts } from './abi.js';
 import { Channel, connected, copiedMessage, type ChannelOptions, type Message, type ReceivedMessage } from './channel.js';
-import { check, errorMemory, invalid, isCode, misuse } from './error.js';
+import { check, errorMemory, invalid, misuse } from './error.js';
+import { Iteration } from './iteration.js';
 import { native } from './library.js';
 import { Cell, foreign, Struct } from './memory.js';
-import type { WaitOptions } from './time.js';
+import { shown } from './options.js';
+import { checkWait, type WaitOptions } from './time.js';
 
 /**
  * A message where it lies, in the producer's memory. A write to it ends the process with SIGSEGV. The
@@ -57,6 +59,7 @@ export class Consumer extends Channel {
   /** Copies of up to `max` messages, from the first that is not released on. At least one. */
   async peek(max: number, options: WaitOptions = {}): Promise<ReceivedMessage[]> {
     this.refuseOverlap();
+    checkWait('peek', options);
     return await this.waits.wait(() => this.#peek(max, copiedMessage), options);
   }
 
@@ -69,6 +72,7 @@ export class Consumer extends Channel {
   /** The same without a copy. Each message has to be done() before it is released. */
   async unsafePeek(max: number, options: WaitOptions = {}): Promise<UnsafeMessage[]> {
     this.refuseOverlap();
+    checkWait('unsafePeek', options);
     const messageAt = (view: DataView, offset: number) => uncopiedMessage(view, offset, this.lease);
     const attempt = () => {
       const messages = this.#peek(max, messageAt);
@@ -80,7 +84,7 @@ export class Consumer extends Channel {
 
   #peek<M>(max: number, messageAt: (view: DataView, offset: number) => M): M[] | undefined {
     this.#checkViews(this.#views.length);
-    if (!(max >= 0)) throw invalid(`${max} is no number of messages`);
+    if (!(Number.isInteger(max) && max >= 0)) throw invalid(`max is ${shown(max)}. Give a whole number of messages`);
     if (max * MESSAGE.bytes > this.#messages.bytes.length) this.#messages = new Struct(MESSAGE, max);
     const { bytes, view } = this.#messages;
     const result = native.lapwing_channel_peek(
@@ -115,29 +119,29 @@ export class Consumer extends Channel {
     return message!;
   }
 
-  /** Messages, released once they were taken, up to 64 together. Ends at closed. */
-  async *messages(options: WaitOptions = {}): AsyncGenerator<ReceivedMessage, void, void> {
-    for (;;) {
-      let messages: ReceivedMessage[];
-      try {
+  /**
+   * Messages, released once they were taken, up to 64 together. Ends at closed. After a timeout or an abort
+   * next() continues, and no message is lost.
+   */
+  messages(options: WaitOptions = {}): AsyncIterableIterator<ReceivedMessage> {
+    checkWait('messages', options);
+    let messages: ReceivedMessage[] = [];
+    let taken = 0;
+    const release = () => {
+      if (taken > 0 && this.pointer !== 0n) this.release(taken);
+      messages = [];
+      taken = 0;
+    };
+    return new Iteration(async () => {
+      if (taken === messages.length) {
+        release();
         messages = await this.peek(ITERATED_MESSAGES, options);
-      } catch (error) {
-        if (isCode(error, 'closed')) return;
-        throw error;
       }
-      let taken = 0;
-      try {
-        for (const message of messages) {
-          ++taken;
-          yield message;
-        }
-      } finally {
-        if (this.pointer !== 0n) this.release(taken);
-      }
-    }
+      return messages[taken++]!;
+    }, release);
   }
 
-  [Symbol.asyncIterator](): AsyncGenerator<ReceivedMessage, void, void> {
+  [Symbol.asyncIterator](): AsyncIterableIterator<ReceivedMessage> {
     return this.messages();
   }
 

@@ -5,7 +5,8 @@ import { Handle, openInThread } from './handle.js';
 import { native } from './library.js';
 import { Cell } from './memory.js';
 import { newPosition, readPosition, writePosition, type Position } from './position.js';
-import { timeoutNs, type WaitOptions } from './time.js';
+import { checkNames, checkText, flagOf } from './options.js';
+import { checkWait, timeoutNs, type WaitOptions } from './time.js';
 
 export interface CursorOptions extends WaitOptions {
   /** No power cut takes a commit back; costs a sync. */
@@ -23,10 +24,18 @@ export interface Committed {
   readonly output: Required<Output>;
 }
 
+const OPEN_MS = 1000;
+
 export class Cursor extends Handle {
-  /** Takes the lock of the file, and reads it; makes it if it is missing. Default timeout: 0. */
-  static async open(path: string, { durable, timeout = 0, signal }: CursorOptions = {}): Promise<Cursor> {
-    const flags = durable ? constants.CURSOR_DURABLE : 0;
+  /**
+   * Takes the lock of the file, and reads it; makes it if it is missing. Default timeout: 1 s, for the lock of a
+   * killed process stays for up to 0.1 s.
+   */
+  static async open(path: string, options: CursorOptions = {}): Promise<Cursor> {
+    checkText('path', path);
+    checkWait('Cursor.open', options, ['durable']);
+    const { durable, timeout = OPEN_MS, signal } = options;
+    const flags = flagOf('durable', durable, constants.CURSOR_DURABLE);
     const cell = await openInThread(
       'lapwing_cursor_open', 'lapwing_cursor_destroy', [path, flags, timeoutNs(timeout)], signal,
     );
@@ -51,8 +60,10 @@ export class Cursor extends Handle {
   }
 
   /** Everything up to `position` is processed. Written in another thread. */
-  async commit(position: Position, { bytes = 0n, file = 0n }: Output = {}): Promise<void> {
+  async commit(position: Position, output: Output = {}): Promise<void> {
     this.refuseOverlap();
+    checkNames('commit', output, ['bytes', 'file']);
+    const { bytes = 0n, file = 0n } = output;
     const struct = newPosition();
     writePosition(struct, 0, position);
     const error = new ErrorMemory();

@@ -8,7 +8,8 @@ import {
 import { check, errorMemory, isCode, misuse, type LapwingError } from './error.js';
 import { native } from './library.js';
 import { Cell, Struct } from './memory.js';
-import { msUntil, type WaitOptions } from './time.js';
+import { Iteration } from './iteration.js';
+import { checkWait, msUntil, type WaitOptions } from './time.js';
 
 /** What the other side asks for, or says. */
 export interface Incoming extends ReceivedMessage {
@@ -66,7 +67,9 @@ export class Duplex extends Channel {
   }
 
   /** Sends a request and resolves with the reply. An abort cancels the call. */
-  async call(request: Message, { timeout, signal }: WaitOptions = {}): Promise<Reply> {
+  async call(request: Message, waits: WaitOptions = {}): Promise<Reply> {
+    checkWait('call', waits);
+    const { timeout, signal } = waits;
     const options = { ...(timeout !== undefined && { timeout }), ...(signal && { signal }) };
     const call = await this.start(request, options);
     try {
@@ -81,6 +84,7 @@ export class Duplex extends Channel {
 
   /** Sends a request, whose reply must arrive within the timeout. Resolves with the call. */
   async start(request: Message, options: WaitOptions = {}): Promise<bigint> {
+    checkWait('start', options);
     const { list, kept } = messageList([request]);
     const call = new Cell();
     const { timeout = Infinity } = options;
@@ -117,6 +121,7 @@ export class Duplex extends Channel {
 
   /** The end of that call; without one, of the next call to end, or a late reply. */
   async finish(call?: bigint, options: WaitOptions = {}): Promise<Reply> {
+    checkWait('finish', options);
     let end: End;
     if (call === undefined) {
       end = await this.waits.wait(() => this.#anyEnd(), options, { again: () => this.#untilDeadline() });
@@ -204,6 +209,7 @@ export class Duplex extends Channel {
 
   /** The next call or one-way message of the other side. */
   async next(options: WaitOptions = {}): Promise<Incoming> {
+    checkWait('next', options);
     if (this.#isNextWaiting) throw misuse('another next() of this duplex is waiting');
     this.#isNextWaiting = true;
     try {
@@ -241,6 +247,7 @@ export class Duplex extends Channel {
   }
 
   async #answer(reply: Struct, options: WaitOptions): Promise<void> {
+    checkWait('reply', options);
     const attempt = () => {
       const result = native.lapwing_channel_reply(this.pointer, reply.bytes, 0, errorMemory.bytes);
       if (result === constants.WOULD_BLOCK) return undefined;
@@ -253,24 +260,19 @@ export class Duplex extends Channel {
 
   /** Sends one-way messages. A failure has `sent`. */
   async send(messages: Message | readonly Message[], options: WaitOptions = {}): Promise<number> {
+    checkWait('send', options);
     const sent = await this.sendAll(listOf(messages), options, roomSoon);
     this.waits.disturb();
     return sent;
   }
 
-  /** Calls and one-way messages of the other side. Ends at closed. */
-  async *requests(options: WaitOptions = {}): AsyncGenerator<Incoming, void, void> {
-    for (;;) {
-      try {
-        yield await this.next(options);
-      } catch (error) {
-        if (isCode(error, 'closed')) return;
-        throw error;
-      }
-    }
+  /** Calls and one-way messages of the other side. Ends at closed; after a timeout or an abort next() continues. */
+  requests(options: WaitOptions = {}): AsyncIterableIterator<Incoming> {
+    checkWait('requests', options);
+    return new Iteration(() => this.next(options));
   }
 
-  [Symbol.asyncIterator](): AsyncGenerator<Incoming, void, void> {
+  [Symbol.asyncIterator](): AsyncIterableIterator<Incoming> {
     return this.requests();
   }
 }

@@ -1,45 +1,9 @@
-// The one type of error, and the memory in which the library says what happened.
+// The memory in which the library says what happened, and what is thrown for it.
 import { constants, layouts } from './abi.js';
-import { native } from './library.js';
+import { errorName, LapwingError } from './failure.js';
 import { Struct } from './memory.js';
 
-/** The names of results: 'timed-out', 'no-bus' … */
-export type ErrorCode = string;
-
-/** What a call of Lapwing failed with. */
-export class LapwingError extends Error {
-  override readonly name = 'LapwingError';
-  /** Of the failed system call; 0: none failed. */
-  readonly errno: number;
-  /** 'timed-out', 'no-bus' … */
-  readonly code: ErrorCode;
-  /** The same as a number of lapwing.h. */
-  readonly number: number;
-  /** Of publish: the last sequence that was published; 0n: none was. */
-  declare last?: bigint;
-  /** Of send: how many messages were sent. */
-  declare sent?: number;
-  /** Of too-small: what a row takes, in bytes. */
-  declare rowBytes?: number;
-  /** Of finish: the call that ended so. */
-  declare call?: bigint;
-
-  constructor(number: number, message: string, errno = 0) {
-    super(message);
-    this.number = number;
-    this.code = errorName(number);
-    this.errno = errno;
-  }
-}
-
-const names = new Map<number, string>();
-
-/** 'timed-out'; 'unknown' for a number that is none. */
-export function errorName(number: number): string {
-  let name = names.get(number);
-  if (name === undefined) names.set(number, (name = native.lapwing_error_name(number) as string));
-  return name;
-}
+export * from './failure.js';
 
 /** A lapwing_error for one call at a time. */
 export class ErrorMemory {
@@ -58,12 +22,4 @@ export const errorMemory = new ErrorMemory();
 /** Throws unless `result` is ok. */
 export function check(result: number, memory: ErrorMemory = errorMemory): void {
   if (result !== constants.OK) throw memory.thrown(result);
-}
-
-export const misuse = (message: string) => new LapwingError(constants.MISUSE, message);
-export const invalid = (message: string) =>
-  new LapwingError(constants.INVALID_ARGUMENT, message);
-
-export function isCode(error: unknown, code: ErrorCode): error is LapwingError {
-  return error instanceof LapwingError && error.code === code;
 }

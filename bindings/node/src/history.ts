@@ -5,11 +5,13 @@ import { check, errorMemory, ErrorMemory, invalid, misuse } from './error.js';
 import { dispose, Handle, openInThread } from './handle.js';
 import { native } from './library.js';
 import { Cell, foreign, Struct } from './memory.js';
+import { checkText } from './options.js';
 
 const NOTHING = new Uint8Array(0);
 
 export class History extends Handle {
   static async open(directory: string): Promise<History> {
+    checkText('directory', directory);
     return new History(await openInThread('lapwing_history_open', 'lapwing_history_destroy', [directory]));
   }
 

@@ -1,6 +1,6 @@
 // Serves peers on a path: each accepted one is a channel of its own.
 import { constants } from './abi.js';
-import { encodedChannelOptions, roleNumber, type ChannelOptions, type Role } from './channel.js';
+import { CHANNEL_NAMES, encodedChannelOptions, roleNumber, type ChannelOptions, type Role } from './channel.js';
 import { Consumer } from './consumer.js';
 import { Duplex } from './duplex.js';
 import { check, errorMemory } from './error.js';
@@ -8,7 +8,8 @@ import { Handle, openInThread } from './handle.js';
 import { native } from './library.js';
 import { Cell } from './memory.js';
 import { Producer } from './producer.js';
-import { timeoutNs, type WaitOptions } from './time.js';
+import { checkNames, checkText } from './options.js';
+import { checkWait, timeoutNs, type WaitOptions } from './time.js';
 
 export interface ListenerOptions {
   /** Only that user is served. Default: this user and root. */
@@ -17,9 +18,12 @@ export interface ListenerOptions {
 
 type AcceptOptions = ChannelOptions & WaitOptions;
 const TAKE_OVER_MS = 10_000;
+const LISTENER_NAMES: readonly (keyof ListenerOptions)[] = ['peerUid'];
 
 export class Listener extends Handle {
   static open(path: string, options: ListenerOptions = {}): Listener {
+    checkText('path', path);
+    checkNames('Listener.open', options, LISTENER_NAMES);
     const cell = new Cell();
     const struct = encodedChannelOptions(options);
     check(native.lapwing_listener_open(path, struct.bytes, cell.bytes, errorMemory.bytes));
@@ -30,10 +34,10 @@ export class Listener extends Handle {
    * Takes the place of the one that listens there now, as soon as that one accepts or tends. Default
    * timeout: 10 s.
    */
-  static async takeOver(
-    path: string,
-    { timeout = TAKE_OVER_MS, signal, ...options }: ListenerOptions & WaitOptions = {},
-  ): Promise<Listener> {
+  static async takeOver(path: string, given: ListenerOptions & WaitOptions = {}): Promise<Listener> {
+    checkText('path', path);
+    checkWait('Listener.takeOver', given, LISTENER_NAMES);
+    const { timeout = TAKE_OVER_MS, signal, ...options } = given;
     const struct = encodedChannelOptions(options);
     const cell = await openInThread(
       'lapwing_listener_take_over', 'lapwing_listener_destroy',
@@ -60,16 +64,16 @@ export class Listener extends Handle {
   accept(role: 'consumer', options?: AcceptOptions): Promise<Consumer>;
   accept(role: 'duplex', options?: AcceptOptions): Promise<Duplex>;
   accept(role: Role, options?: AcceptOptions): Promise<Producer | Consumer | Duplex>;
-  async accept(
-    role: Role,
-    { timeout, signal, ...options }: AcceptOptions = {},
-  ): Promise<Producer | Consumer | Duplex> {
+  async accept(role: Role, given: AcceptOptions = {}): Promise<Producer | Consumer | Duplex> {
     this.refuseOverlap();
+    checkWait('accept', given, CHANNEL_NAMES);
+    const { timeout, signal, ...options } = given;
+    const number = roleNumber(role);
     const struct = encodedChannelOptions(options);
     const cell = new Cell();
     const attempt = () => {
       const result = native.lapwing_listener_accept(
-        this.pointer, roleNumber(role), struct.bytes, 0, cell.bytes, errorMemory.bytes,
+        this.pointer, number, struct.bytes, 0, cell.bytes, errorMemory.bytes,
       );
       if (result === constants.WOULD_BLOCK) return undefined;
       check(result);

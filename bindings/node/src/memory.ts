@@ -4,6 +4,8 @@
 // is stored in a struct is good for as long as the buffer behind it is referenced.
 import koffi from 'koffi';
 import { layouts, type Layout } from './abi.js';
+import { invalid } from './failure.js';
+import { checkText, shown } from './options.js';
 
 const libc = koffi.load(null);
 const memmove = libc.func('memmove', 'uint64_t', ['void *', 'void *', 'size_t']);
@@ -78,6 +80,18 @@ export function numberAt(view: DataView, at: number, kind: string): number | big
   }
 }
 
+const LARGEST: Readonly<Record<string, bigint>> = { u16: 2n ** 16n - 1n, u32: 2n ** 32n - 1n, i32: 2n ** 31n - 1n, i64: 2n ** 63n - 1n };
+
+/** Throws unless the value is a whole number that the field can hold. */
+function checkNumber(name: string, kind: string, value: unknown): asserts value is number | bigint {
+  const most = LARGEST[kind] ?? 2n ** 64n - 1n;
+  const least = kind.startsWith('i') ? -most - 1n : 0n;
+  const isWhole = typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value));
+  if (!isWhole || value < least || value > most) {
+    throw invalid(`${name} is ${shown(value)}. Give a whole number from ${least} to ${most}`);
+  }
+}
+
 /** What a field of an option struct may be set to. */
 export type Settable = number | bigint | string | Uint8Array | undefined;
 
@@ -99,11 +113,19 @@ export class Struct {
   set(fields: Readonly<Record<string, Settable>>, index = 0): this {
     for (const [name, value] of Object.entries(fields)) {
       if (value === undefined) continue;
-      const { offset, kind } = this.#layout.fields[name]!;
+      const { name: option, offset, kind } = this.#layout.fields[name]!;
       const at = index * this.#layout.bytes + offset;
-      if (typeof value === 'string') this.#point(at, Buffer.from(`${value}\0`));
-      else if (typeof value !== 'number' && typeof value !== 'bigint') this.#point(at, value);
-      else if (kind === 'u16') this.view.setUint16(at, Number(value), true);
+      if (kind === 'pointer' && typeof value !== 'bigint') {
+        if (value instanceof Uint8Array) {
+          this.#point(at, value);
+        } else {
+          checkText(option, value);
+          this.#point(at, Buffer.from(`${value}\0`));
+        }
+        continue;
+      }
+      checkNumber(option, kind, value);
+      if (kind === 'u16') this.view.setUint16(at, Number(value), true);
       else if (kind === 'u32') this.view.setUint32(at, Number(value), true);
       else this.view.setBigUint64(at, BigInt.asUintN(64, BigInt(value)), true);
     }

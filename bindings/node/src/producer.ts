@@ -4,7 +4,7 @@ import { Channel, connected, listOf, type ChannelOptions, type Message } from '.
 import { check, errorMemory, misuse } from './error.js';
 import { native } from './library.js';
 import { Cell, copyTo } from './memory.js';
-import type { WaitOptions } from './time.js';
+import { checkWait, type WaitOptions } from './time.js';
 
 /** Room for one message. */
 export class Claim {
@@ -56,6 +56,7 @@ export class Producer extends Channel {
   /** Room for a message of up to `bytes`, until commit, abort or the next claim. */
   async claim(bytes: number, options: WaitOptions = {}): Promise<Claim> {
     this.refuseOverlap();
+    checkWait('claim', options);
     return await this.waits.wait(() => this.#tryClaim(bytes), options, { bytes });
   }
 
@@ -109,6 +110,7 @@ export class Producer extends Channel {
   /** The same, and waits for room for all of them. A failure has `sent`. */
   async send(messages: Message | readonly Message[], options: WaitOptions = {}): Promise<number> {
     this.refuseOverlap();
+    checkWait('send', options);
     this.#drop();
     return await this.sendAll(listOf(messages), options);
   }
@@ -116,6 +118,7 @@ export class Producer extends Channel {
   /** Waits until the consumer has released everything. */
   async drain(options: WaitOptions = {}): Promise<void> {
     this.refuseOverlap();
+    checkWait('drain', options);
     await this.waitInThread('lapwing_channel_drain', [], options);
   }
 

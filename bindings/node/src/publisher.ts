@@ -4,8 +4,9 @@ import { check, errorMemory, invalid, isCode, LapwingError } from './error.js';
 import { Handle, openInThread } from './handle.js';
 import { native } from './library.js';
 import { Cell, Struct } from './memory.js';
-import type { Schema } from './schema.js';
-import { durationNs, timeoutNs, type WaitOptions } from './time.js';
+import { checkBytes, checkNames, flagOf, wordOf } from './options.js';
+import { textOf, type Schema } from './schema.js';
+import { checkWait, durationNs, timeoutNs, type WaitOptions } from './time.js';
 
 export interface PublisherOptions {
   /** Of the bus; made if it is missing. */
@@ -57,33 +58,41 @@ export interface PublishOptions extends WaitOptions {
   recordBytes?: number;
 }
 
+const OPTIONS: readonly (keyof PublisherOptions)[] = [
+  'directory', 'name', 'schema', 'description', 'recordBytes', 'capacity', 'ringDirectory', 'journalDirectory',
+  'segmentBytes', 'syncIntervalMs', 'retainBytes', 'retainAgeMs', 'onLag', 'onFailure', 'metadata', 'sourceId',
+  'sourceOffset', 'noJournal', 'hugePages', 'resume', 'group',
+];
+const ON_LAG = { wait: constants.ON_LAG_WAIT, shed: constants.ON_LAG_SHED };
+const ON_FAILURE = { continue: constants.ON_FAILURE_CONTINUE, stop: constants.ON_FAILURE_STOP };
+const OPEN_MS = 10_000;
+
 function encoded(options: PublisherOptions): Struct {
+  checkNames('Publisher.open', options, OPTIONS);
   const flags =
-    (options.noJournal ? constants.PUBLISHER_NO_JOURNAL : 0) |
-    (options.hugePages ? constants.PUBLISHER_HUGE_PAGES : 0) |
-    (options.resume ? constants.PUBLISHER_RESUME : 0) |
+    flagOf('noJournal', options.noJournal, constants.PUBLISHER_NO_JOURNAL) |
+    flagOf('hugePages', options.hugePages, constants.PUBLISHER_HUGE_PAGES) |
+    flagOf('resume', options.resume, constants.PUBLISHER_RESUME) |
     (options.group !== undefined ? constants.PUBLISHER_GROUP : 0);
-  const { description } = options;
+  if (options.metadata !== undefined) checkBytes('metadata', options.metadata);
+  const retainAgeNs = durationNs('retainAgeMs', options.retainAgeMs);
   return new Struct(layouts.lapwing_publisher_options).set({
     flags,
     directory: options.directory,
     name: options.name,
     schema: options.schema,
-    description: typeof description === 'object' ? description.text : description,
+    description: textOf('description', options.description),
     record_bytes: options.recordBytes,
     group: options.group,
     capacity: options.capacity,
     ring_directory: options.ringDirectory,
     journal_directory: options.journalDirectory,
     segment_bytes: options.segmentBytes,
-    sync_interval_ns: durationNs(options.syncIntervalMs),
+    sync_interval_ns: durationNs('syncIntervalMs', options.syncIntervalMs),
     retain_bytes: options.retainBytes,
-    retain_age_ns: durationNs(options.retainAgeMs),
-    on_lag: options.onLag && { wait: constants.ON_LAG_WAIT, shed: constants.ON_LAG_SHED }[options.onLag],
-    on_failure: options.onFailure && {
-      continue: constants.ON_FAILURE_CONTINUE,
-      stop: constants.ON_FAILURE_STOP,
-    }[options.onFailure],
+    retain_age_ns: options.retainAgeMs === Infinity ? undefined : retainAgeNs,
+    on_lag: wordOf('onLag', options.onLag, ON_LAG),
+    on_failure: wordOf('onFailure', options.onFailure, ON_FAILURE),
     metadata: options.metadata,
     metadata_bytes: options.metadata?.length,
     source_id: options.sourceId,
@@ -91,17 +100,21 @@ function encoded(options: PublisherOptions): Struct {
   });
 }
 
+const PUBLISH_NAMES = ['recordBytes'];
+
 export class Publisher extends Handle {
   /** Bytes of a record. */
   readonly recordBytes: number;
   readonly #last = new Cell();
   #head: bigint; // published last; a session's sequences follow one another
 
-  /** Takes the bus. `timeout`: how long to wait for another publisher to end. Default: 0. */
-  static async open(
-    options: PublisherOptions,
-    { timeout = 0, signal }: WaitOptions = {},
-  ): Promise<Publisher> {
+  /**
+   * Takes the bus. `timeout`: how long to wait for another publisher to end; the lock of a killed one stays for
+   * up to 0.1 s. Default: 10 s.
+   */
+  static async open(options: PublisherOptions, waits: WaitOptions = {}): Promise<Publisher> {
+    checkWait('Publisher.open', waits);
+    const { timeout = OPEN_MS, signal } = waits;
     const struct = encoded(options);
     const cell = await openInThread(
       'lapwing_publisher_open', 'lapwing_publisher_destroy',
@@ -121,8 +134,11 @@ export class Publisher extends Handle {
    * Publishes records, end to end, in order. Returns the sequence of the last one. Never waits: fails
    * with would-block where the journal is a whole ring behind, and with `last` of what was published.
    */
-  tryPublish(records: Uint8Array, { recordBytes = this.recordBytes }: PublishOptions = {}): bigint {
+  tryPublish(records: Uint8Array, options: PublishOptions = {}): bigint {
     this.refuseOverlap();
+    checkBytes('records', records);
+    checkWait('publish', options, PUBLISH_NAMES);
+    const { recordBytes = this.recordBytes } = options;
     const result = native.lapwing_publisher_publish(
       this.pointer, records, countOf(records, recordBytes), recordBytes, 0, this.#last.bytes,
       errorMemory.bytes,
@@ -135,6 +151,7 @@ export class Publisher extends Handle {
 
   /** The same, and waits for the journal where that is behind. */
   async publish(records: Uint8Array, options: PublishOptions = {}): Promise<bigint> {
+    checkWait('publish', options, PUBLISH_NAMES);
     const { timeout = Infinity, signal, recordBytes = this.recordBytes } = options;
     signal?.throwIfAborted();
     const before = this.#head;
@@ -160,6 +177,7 @@ export class Publisher extends Handle {
   /** Waits until everything published is durable; returns how far it is. */
   async flush(options: WaitOptions = {}): Promise<bigint> {
     this.refuseOverlap();
+    checkWait('flush', options);
     const durable = new Cell();
     await this.waitInThread('lapwing_publisher_flush', [], options, [durable.bytes]);
     return durable.value;
@@ -178,6 +196,7 @@ export class Publisher extends Handle {
    */
   async close(options: WaitOptions = {}): Promise<void> {
     this.refuseOverlap();
+    checkWait('close', options);
     await this.waitInThread('lapwing_publisher_close', [], options);
   }
 }

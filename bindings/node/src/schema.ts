@@ -2,9 +2,10 @@
 // one's own: its description comes from the bus.
 import { constants, layouts } from './abi.js';
 import type { Batch } from './batch.js';
-import { check, errorMemory, invalid } from './error.js';
+import { check, errorMemory, invalid, isCode } from './error.js';
 import { native } from './library.js';
 import { Struct, textAt } from './memory.js';
+import { checkBytes, checkText, shown } from './options.js';
 
 export type FieldType =
   | 'int8' | 'int16' | 'int32' | 'int64' | 'uint8' | 'uint16' | 'uint32' | 'uint64'
@@ -31,7 +32,8 @@ export type Column =
 
 interface Access {
   read(view: DataView, at: number, bytes: number): FieldValue;
-  write(view: DataView, at: number, bytes: number, value: any): void;
+  /** Throws, with why the value does not fit, before it writes. */
+  write(view: DataView, at: number, bytes: number, value: unknown): void;
   column?: new (count: number) => Column;
 }
 
@@ -40,28 +42,92 @@ function bytesAt(view: DataView, at: number, bytes: number): Uint8Array {
 }
 
 function writeBytes(view: DataView, at: number, bytes: number, value: Uint8Array): void {
-  if (value.length > bytes) throw invalid(`${value.length} bytes do not fit into a field of ${bytes}`);
+  if (value.length > bytes) throw invalid(`has ${value.length} bytes, and the field has room for ${bytes}`);
   bytesAt(view, at, bytes).fill(0).set(value);
 }
 
+function textGiven(value: unknown): string {
+  if (typeof value !== 'string') throw invalid(`is ${shown(value)}. Give a string`);
+  return value;
+}
+
+/** Access to whole numbers of up to 32 bits: `number`. */
+function small(bits: number, isSigned: boolean, kind: string, column: Access['column']): Access {
+  const least = isSigned ? -(2 ** (bits - 1)) : 0;
+  const most = 2 ** (isSigned ? bits - 1 : bits) - 1;
+  const [get, set] = [`get${kind}`, `set${kind}`] as [keyof DataView, keyof DataView];
+  return {
+    read: (view, at) => (view[get] as any)(at, true),
+    write: (view, at, _, value) => {
+      const number = typeof value === 'bigint' ? Number(value) : value;
+      if (!Number.isInteger(number) || (number as number) < least || (number as number) > most) {
+        throw invalid(`is ${shown(value)}. Give a whole number from ${least} to ${most}`);
+      }
+      (view[set] as any)(at, number, true);
+    },
+    column,
+  };
+}
+
+/** Access to whole numbers of 64 bits: `bigint`. */
+function large(isSigned: boolean, kind: string, column: Access['column']): Access {
+  const least = isSigned ? -(2n ** 63n) : 0n;
+  const most = 2n ** (isSigned ? 63n : 64n) - 1n;
+  const [get, set] = [`get${kind}`, `set${kind}`] as [keyof DataView, keyof DataView];
+  return {
+    read: (view, at) => (view[get] as any)(at, true),
+    write: (view, at, _, value) => {
+      // A number beyond 2^53 has lost its last digits.
+      const isWhole = typeof value === 'bigint' || Number.isSafeInteger(value);
+      if (!isWhole || (value as bigint) < least || (value as bigint) > most) {
+        throw invalid(`is ${shown(value)}. Give a bigint from ${least} to ${most}`);
+      }
+      (view[set] as any)(at, BigInt(value as bigint), true);
+    },
+    column,
+  };
+}
+
+function float(kind: string, column: Access['column']): Access {
+  const [get, set] = [`get${kind}`, `set${kind}`] as [keyof DataView, keyof DataView];
+  return {
+    read: (view, at) => (view[get] as any)(at, true),
+    write: (view, at, _, value) => {
+      if (typeof value !== 'number') throw invalid(`is ${shown(value)}. Give a number`);
+      (view[set] as any)(at, value, true);
+    },
+    column,
+  };
+}
+
 const ACCESS: Readonly<Record<FieldType, Access>> = {
-  int8: { read: (v, at) => v.getInt8(at), write: (v, at, _, x) => v.setInt8(at, x), column: Int8Array },
-  int16: { read: (v, at) => v.getInt16(at, true), write: (v, at, _, x) => v.setInt16(at, x, true), column: Int16Array },
-  int32: { read: (v, at) => v.getInt32(at, true), write: (v, at, _, x) => v.setInt32(at, x, true), column: Int32Array },
-  int64: { read: (v, at) => v.getBigInt64(at, true), write: (v, at, _, x) => v.setBigInt64(at, BigInt(x), true), column: BigInt64Array },
-  uint8: { read: (v, at) => v.getUint8(at), write: (v, at, _, x) => v.setUint8(at, x), column: Uint8Array },
-  uint16: { read: (v, at) => v.getUint16(at, true), write: (v, at, _, x) => v.setUint16(at, x, true), column: Uint16Array },
-  uint32: { read: (v, at) => v.getUint32(at, true), write: (v, at, _, x) => v.setUint32(at, x, true), column: Uint32Array },
-  uint64: { read: (v, at) => v.getBigUint64(at, true), write: (v, at, _, x) => v.setBigUint64(at, BigInt(x), true), column: BigUint64Array },
-  float32: { read: (v, at) => v.getFloat32(at, true), write: (v, at, _, x) => v.setFloat32(at, x, true), column: Float32Array },
-  float64: { read: (v, at) => v.getFloat64(at, true), write: (v, at, _, x) => v.setFloat64(at, x, true), column: Float64Array },
+  int8: small(8, true, 'Int8', Int8Array),
+  int16: small(16, true, 'Int16', Int16Array),
+  int32: small(32, true, 'Int32', Int32Array),
+  int64: large(true, 'BigInt64', BigInt64Array),
+  uint8: small(8, false, 'Uint8', Uint8Array),
+  uint16: small(16, false, 'Uint16', Uint16Array),
+  uint32: small(32, false, 'Uint32', Uint32Array),
+  uint64: large(false, 'BigUint64', BigUint64Array),
+  float32: float('Float32', Float32Array),
+  float64: float('Float64', Float64Array),
   char: {
     read: (view, at) => String.fromCharCode(view.getUint8(at)),
-    write: (view, at, _, value: string) => view.setUint8(at, value.charCodeAt(0)),
+    write: (view, at, _, value) => {
+      const letter = textGiven(value);
+      if (letter.length !== 1 || letter.charCodeAt(0) > 0xff) throw invalid(`is ${shown(value)}. Give one letter`);
+      view.setUint8(at, letter.charCodeAt(0));
+    },
     column: Uint8Array,
   },
-  text: { read: textAt, write: (view, at, bytes, value: string) => writeBytes(view, at, bytes, Buffer.from(value)) },
-  bytes: { read: (view, at, bytes) => bytesAt(view, at, bytes).slice(), write: writeBytes },
+  text: { read: textAt, write: (view, at, bytes, value) => writeBytes(view, at, bytes, Buffer.from(textGiven(value))) },
+  bytes: {
+    read: (view, at, bytes) => bytesAt(view, at, bytes).slice(),
+    write: (view, at, bytes, value) => {
+      if (!(value instanceof Uint8Array)) throw invalid(`is ${shown(value)}. Give a Uint8Array`);
+      writeBytes(view, at, bytes, value);
+    },
+  },
 };
 
 const TYPES = Object.keys(ACCESS) as FieldType[]; // in the order of LAPWING_INT8 and so on
@@ -112,11 +178,13 @@ export class Schema {
 
   /** Of the records of a bus. */
   static of(directory: string): Schema {
+    checkText('directory', directory);
     return new Schema(directory, null);
   }
 
   /** One that Lapwing ships ('dbn.mbo', 'kv16' …), or 'orders', the entries of that fold. */
   static named(name: string): Schema {
+    checkText('name', name);
     return new Schema(null, name);
   }
 
@@ -144,15 +212,31 @@ export class Schema {
     return ACCESS[type].read(viewOf(row), offset, bytes);
   }
 
-  /** A record of an object; what it does not have is zero. `into`: recordBytes bytes to reuse. */
+  /**
+   * A record of an object, which has all fields but the spare ones, and no other names. A value that does not fit
+   * into its field is refused. `into`: recordBytes bytes to reuse.
+   */
   encode(record: Readonly<Record<string, FieldValue>>, into?: Uint8Array): Uint8Array {
     const row = into ?? new Uint8Array(this.recordBytes);
     this.#checkSize(row);
+    const names = Object.keys(record);
+    const unknown = names.find((name) => !this.#byName.has(name));
+    if (unknown !== undefined) {
+      throw invalid(`${this.name} has no field '${unknown}'. Its fields are: ${[...this.#byName.keys()].join(', ')}`);
+    }
+    const missing = this.fields.filter(({ name, role }) => role !== 'spare' && record[name] === undefined);
+    if (missing.length > 0) {
+      throw invalid(`the record has no ${missing.map(({ name }) => name).join(', ')}, which ${this.name} needs. Add it`);
+    }
     row.fill(0);
     const view = viewOf(row);
-    for (const [name, value] of Object.entries(record)) {
-      const { offset, bytes, type } = this.field(name);
-      ACCESS[type].write(view, offset, bytes, value);
+    for (const name of names) {
+      const { offset, bytes, type } = this.#byName.get(name)!;
+      try {
+        ACCESS[type].write(view, offset, bytes, record[name]);
+      } catch (error) {
+        throw isCode(error, 'invalid-argument') ? invalid(`field ${name} of ${this.name} ${error.message}`) : error;
+      }
     }
     return row;
   }
@@ -188,8 +272,17 @@ export class Schema {
   }
 
   #checkSize(row: Uint8Array): void {
+    checkBytes('row', row);
     if (row.length < this.recordBytes) {
       throw invalid(`a record of ${this.name} has ${this.recordBytes} bytes, and this row ${row.length}`);
     }
   }
+}
+
+/** The text of a description; undefined: none. */
+export function textOf(option: string, schema: unknown): string | undefined {
+  if (schema === undefined) return undefined;
+  if (schema instanceof Schema) return schema.text;
+  if (typeof schema === 'string') return schema;
+  throw invalid(`${option} is ${shown(schema)}. Give a Schema or its text`);
 }

@@ -1,14 +1,16 @@
 // Reads a bus at its own pace: records, states and events, in order.
 import { constants, layouts, type SubscriberInfo } from './abi.js';
 import { Batch, type Item } from './batch.js';
-import { check, errorMemory, errorName, isCode, LapwingError } from './error.js';
+import { check, errorMemory, errorName, invalid, isCode, LapwingError } from './error.js';
 import { Handle } from './handle.js';
 import { native } from './library.js';
 import { Cell, stringList, Struct } from './memory.js';
 import { newPosition, readPosition, writePosition, type Position } from './position.js';
 import { isReadable, whenReadable } from './poller.js';
-import type { Schema } from './schema.js';
-import { durationNs, timeoutNs, type WaitOptions } from './time.js';
+import { Iteration } from './iteration.js';
+import { checkBytes, checkNames, flagOf, shown, wordOf } from './options.js';
+import { textOf, type Schema } from './schema.js';
+import { checkWait, durationNs, timeoutNs, type WaitOptions } from './time.js';
 import { interrupted, type Again } from './waits.js';
 
 /** live: the next record. oldest: that is kept. snapshot: the newest checkpoint's state first. */
@@ -57,6 +59,9 @@ export interface SubscriberOptions {
 export interface ItemsOptions {
   /** Rows of an item at most. Default: 4,096. */
   rows?: number;
+  /** Milliseconds for each item, else timed-out. Default: without end. */
+  timeout?: number;
+  /** An abort ends the wait for an item, and not the iteration. */
   signal?: AbortSignal;
 }
 
@@ -78,45 +83,89 @@ function instrumentName(instrument: string | number | bigint): string {
   if (typeof instrument === 'string') return instrument;
   const isNumber = typeof instrument === 'bigint' || Number.isSafeInteger(instrument);
   if (isNumber && instrument >= 0) return `id:${instrument}`;
-  throw new TypeError(`instruments: ${String(instrument)} is not a symbol or a whole number`);
+  throw invalid(`instruments contains ${shown(instrument)}. Give a symbol, or a whole number from 0`);
+}
+
+const OPTIONS: readonly (keyof SubscriberOptions)[] = [
+  'directory', 'name', 'start', 'onGap', 'wait', 'fold', 'expect', 'instruments', 'endAtClose', 'reattachMs',
+  'flushTimeoutMs', 'staleAfterMs', 'behindRecords', 'behindMs', 'conflate',
+];
+const CONFLATION_OPTIONS = ['intervalMs', 'keysMax'];
+const START = { live: constants.START_LIVE, oldest: constants.START_OLDEST, snapshot: constants.START_SNAPSHOT };
+
+function conflationOf(conflate: SubscriberOptions['conflate']): { intervalMs?: number; keysMax?: number } {
+  if (conflate === undefined || typeof conflate === 'boolean') return {};
+  if (typeof conflate !== 'object' || conflate === null) {
+    throw invalid(`conflate is ${shown(conflate)}. It can be: true, false, { intervalMs, keysMax }`);
+  }
+  checkNames('conflate', conflate, CONFLATION_OPTIONS);
+  return conflate;
+}
+
+function checkInstruments(instruments: unknown): void {
+  const kinds = ['string', 'number', 'bigint'];
+  if (instruments === undefined) return;
+  if (!Array.isArray(instruments)) {
+    const hint = typeof instruments === 'string' ? `: [${shown(instruments)}]` : '';
+    throw invalid(`instruments is ${shown(instruments)}. Give an array${hint}`);
+  }
+  const wrong = instruments.findIndex((instrument) => !kinds.includes(typeof instrument));
+  if (wrong >= 0) throw invalid(`instruments[${wrong}] is ${shown(instruments[wrong])}. Give a string or a number`);
+}
+
+/** Sets where the subscriber begins. */
+function setStart(struct: Struct, start: Start): void {
+  if (typeof start === 'string' && Object.hasOwn(START, start)) {
+    struct.set({ start: START[start] });
+    return;
+  }
+  const names = typeof start === 'object' && start !== null ? Object.keys(start) : [];
+  if (typeof start === 'object' && names.length === 1) {
+    if ('sequence' in start) return void struct.set({ start: constants.START_SEQUENCE, start_value: start.sequence });
+    if ('time' in start) return void struct.set({ start: constants.START_TIME, start_value: start.time });
+    if ('after' in start) {
+      if (typeof start.after !== 'object' || start.after === null) {
+        throw invalid(`start.after is ${shown(start.after)}. Give a position of a subscriber or of a cursor`);
+      }
+      struct.set({ start: constants.START_AFTER });
+      const { offset } = layouts.lapwing_subscriber_options.fields.start_position;
+      return writePosition(struct, offset, start.after);
+    }
+  }
+  const given = names.length > 0 ? `{ ${names.join(', ')} }` : shown(start);
+  throw invalid(
+    `start is ${given}. It can be: ${Object.keys(START).map((word) => `'${word}'`).join(', ')}, { sequence }, ` +
+      '{ time }, { after }',
+  );
 }
 
 function encoded(options: SubscriberOptions): Struct {
-  const { start = 'live', conflate, expect, instruments } = options;
-  const conflation = typeof conflate === 'object' ? conflate : {};
+  checkNames('Subscriber.open', options, OPTIONS);
+  const { start = 'live', conflate, instruments } = options;
+  const conflation = conflationOf(conflate);
+  checkInstruments(instruments);
   const list = instruments && stringList(instruments.map(instrumentName));
   const struct = new Struct(layouts.lapwing_subscriber_options).set({
     flags:
-      (options.endAtClose ? constants.SUBSCRIBER_END_AT_CLOSE : 0) |
+      flagOf('endAtClose', options.endAtClose, constants.SUBSCRIBER_END_AT_CLOSE) |
       (conflate ? constants.SUBSCRIBER_CONFLATE : 0),
     directory: options.directory,
     name: options.name,
-    on_gap: options.onGap && ON_GAP[options.onGap],
-    wait: options.wait && WAIT[options.wait],
+    on_gap: wordOf('onGap', options.onGap, ON_GAP),
+    wait: wordOf('wait', options.wait, WAIT),
     behind_records: options.behindRecords,
     fold: options.fold,
-    expect: typeof expect === 'object' ? expect.text : expect,
+    expect: textOf('expect', options.expect),
     instruments: list,
     instrument_count: instruments?.length,
-    reattach_ns: durationNs(options.reattachMs),
-    flush_timeout_ns: durationNs(options.flushTimeoutMs),
-    stale_after_ns: durationNs(options.staleAfterMs),
-    behind_ns: durationNs(options.behindMs),
-    conflate_interval_ns: durationNs(conflation.intervalMs),
+    reattach_ns: durationNs('reattachMs', options.reattachMs),
+    flush_timeout_ns: durationNs('flushTimeoutMs', options.flushTimeoutMs),
+    stale_after_ns: durationNs('staleAfterMs', options.staleAfterMs),
+    behind_ns: durationNs('behindMs', options.behindMs),
+    conflate_interval_ns: durationNs('conflate.intervalMs', conflation.intervalMs),
     conflate_keys_max: conflation.keysMax,
   });
-  if (start === 'live') struct.set({ start: constants.START_LIVE });
-  else if (start === 'oldest') struct.set({ start: constants.START_OLDEST });
-  else if (start === 'snapshot') struct.set({ start: constants.START_SNAPSHOT });
-  else if ('sequence' in start) {
-    struct.set({ start: constants.START_SEQUENCE, start_value: start.sequence });
-  } else if ('time' in start) {
-    struct.set({ start: constants.START_TIME, start_value: start.time });
-  } else {
-    struct.set({ start: constants.START_AFTER });
-    const { offset } = layouts.lapwing_subscriber_options.fields.start_position;
-    writePosition(struct, offset, start.after);
-  }
+  setStart(struct, start);
   return struct;
 }
 
@@ -166,8 +215,10 @@ export class Subscriber extends Handle {
   }
 
   /** Whether `fd` becomes readable within the timeout. */
-  async readable({ timeout = Infinity, signal }: WaitOptions = {}): Promise<boolean> {
+  async readable(options: WaitOptions = {}): Promise<boolean> {
     this.refuseOverlap();
+    checkWait('readable', options);
+    const { timeout = Infinity, signal } = options;
     signal?.throwIfAborted();
     const { fd } = this;
     if (isReadable(fd)) return true;
@@ -204,6 +255,7 @@ export class Subscriber extends Handle {
   /** The same, and waits. Resolves with `batch`. The end of the bus is an error: closed … */
   async read(batch: Batch, options: WaitOptions = {}): Promise<Batch> {
     this.refuseOverlap();
+    checkWait('read', options);
     if (!this.#isBusyWait) {
       return await this.waits.wait(() => this.#read(batch), options, { again: this.#again });
     }
@@ -222,6 +274,7 @@ export class Subscriber extends Handle {
   }
 
   #take(record: Uint8Array, timeout: number): bigint | undefined {
+    checkBytes('record', record);
     const result = native.lapwing_subscriber_take(
       this.pointer, record, record.length, timeout, this.#sequence.bytes,
     );
@@ -233,6 +286,8 @@ export class Subscriber extends Handle {
   /** The same, and waits. Fails with event-due where an event stands before the next record. */
   async take(record: Uint8Array, options: WaitOptions = {}): Promise<bigint> {
     this.refuseOverlap();
+    checkWait('take', options);
+    checkBytes('record', record);
     if (!this.#isBusyWait) {
       return await this.waits.wait(() => this.#take(record, 0), options, { again: this.#again });
     }
@@ -244,31 +299,37 @@ export class Subscriber extends Handle {
       [memory, memory.length, timeoutNs(options.timeout), this.#sequence.bytes],
       options.signal,
     );
-    options.signal?.throwIfAborted();
-    if (result !== constants.OK) throw takeError(result);
-    record.set(memory);
+    if (result !== constants.OK) {
+      options.signal?.throwIfAborted();
+      throw takeError(result);
+    }
+    record.set(memory); // it was taken, also if an abort came meanwhile
     return this.#sequence.value;
   }
 
-  /** Records, states and events in order, each item with memory of its own. Ends at closed. */
-  async *items({ rows = ITEM_ROWS, signal }: ItemsOptions = {}): AsyncGenerator<Item, void, void> {
+  /**
+   * Records, states and events in order, each item with memory of its own. Ends at closed. After a timeout or an
+   * abort next() continues, and no item is lost.
+   */
+  items(options: ItemsOptions = {}): AsyncIterableIterator<Item> {
+    checkWait('items', options, ['rows']);
+    const { rows = ITEM_ROWS, ...waits } = options;
     const make = (rowBytes?: number) =>
       new Batch({ rows, ...(rowBytes && { rowBytes }), sequences: this.#isSparse, conflated: this.#isSparse });
     let batch = make();
-    for (;;) {
-      try {
-        await this.read(batch, signal ? { signal } : {});
-      } catch (error) {
-        if (isCode(error, 'closed')) return;
-        if (!isCode(error, 'too-small') || !error.rowBytes) throw error;
-        batch = make(error.rowBytes);
-        continue;
+    return new Iteration(async () => {
+      for (;;) {
+        try {
+          return (await this.read(batch, waits)).copy() as Item;
+        } catch (error) {
+          if (!isCode(error, 'too-small') || !error.rowBytes) throw error;
+          batch = make(error.rowBytes);
+        }
       }
-      yield batch.copy() as Item;
-    }
+    });
   }
 
-  [Symbol.asyncIterator](): AsyncGenerator<Item, void, void> {
+  [Symbol.asyncIterator](): AsyncIterableIterator<Item> {
     return this.items();
   }
 

@@ -1,6 +1,6 @@
 // Times of options: milliseconds here, nanoseconds in C.
-import { constants } from './abi.js';
-import { LapwingError } from './error.js';
+import { invalid } from './error.js';
+import { checkNames, checkSignal, shown, WAIT_NAMES } from './options.js';
 
 /** How long a call may wait. */
 export interface WaitOptions {
@@ -8,6 +8,13 @@ export interface WaitOptions {
   timeout?: number;
   /** Ends the wait: the promise is rejected with the signal's reason. */
   signal?: AbortSignal;
+}
+
+/** Throws unless these are options of a wait, or of `more` names. */
+export function checkWait(call: string, options: WaitOptions, more: readonly string[] = []): void {
+  checkNames(call, options, [...more, ...WAIT_NAMES]);
+  checkTimeout(options.timeout);
+  checkSignal(options.signal);
 }
 
 const FOREVER_NS = -1;
@@ -20,17 +27,27 @@ export function msUntil(end: number): number {
 
 /** Of a timeout. Infinity and undefined: forever. */
 export function timeoutNs(milliseconds: number | undefined): number | bigint {
+  checkTimeout(milliseconds);
   if (milliseconds === undefined || milliseconds === Infinity) return FOREVER_NS;
-  return durationNs(milliseconds)!;
+  return nanosecondsOf(milliseconds);
+}
+
+export function checkTimeout(milliseconds: unknown): void {
+  if (milliseconds === undefined || (typeof milliseconds === 'number' && milliseconds >= 0)) return;
+  throw invalid(`timeout is ${shown(milliseconds)}. Give milliseconds: 0 does not wait, Infinity waits without end`);
 }
 
 /** Of a duration; undefined: the library's default. */
-export function durationNs(milliseconds: number | undefined): number | bigint | undefined {
+export function durationNs(option: string, milliseconds: number | undefined): number | bigint | undefined {
   if (milliseconds === undefined) return undefined;
   if (milliseconds === Infinity) return FOREVER_NS;
-  if (!(milliseconds >= 0)) {
-    throw new LapwingError(constants.INVALID_ARGUMENT, `${milliseconds} is no number of milliseconds`);
+  if (!(typeof milliseconds === 'number' && milliseconds > 0)) {
+    throw invalid(`${option} is ${shown(milliseconds)}. Give milliseconds above 0; leave it out for the default`);
   }
+  return nanosecondsOf(milliseconds);
+}
+
+function nanosecondsOf(milliseconds: number): number | bigint {
   const nanoseconds = Math.ceil(milliseconds * 1e6);
   if (Number.isSafeInteger(nanoseconds)) return nanoseconds;
   return BigInt(Math.min(Math.ceil(milliseconds), 9e12)) * 1_000_000n;

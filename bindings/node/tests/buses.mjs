@@ -48,7 +48,8 @@ export function orders(sides) {
   const mbo = Schema.named('dbn.mbo');
   return Buffer.concat(sides.map(([side, ticks, size], index) => mbo.encode({
     length: 14, rtype: 160, publisher_id: 1, instrument_id: 7, ts_event: 1n, order_id: BigInt(index + 1),
-    price: 100_000_000_000n + BigInt(ticks) * TICK, size, flags: LAST, action: 'A', side, ts_recv: 1n,
+    price: 100_000_000_000n + BigInt(ticks) * TICK, size, flags: LAST, channel_id: 0, action: 'A', side, ts_recv: 1n,
+    ts_in_delta: 0, sequence: index + 1,
   })));
 }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Collection, Iterator
 from dataclasses import dataclass
-from operator import index
 from typing import Any, Literal
 
 import numpy as np
@@ -92,17 +91,12 @@ class Start:
 
 
 def _instrument_names(instruments: Collection[str | int]) -> list[str]:
-    if isinstance(instruments, (str, bytes)):
-        raise TypeError(f"instruments is {instruments!r}; give a list, as [{instruments!r}]")
-    names = []
-    for instrument in instruments:
-        if isinstance(instrument, str):
-            names.append(instrument)
-        elif (number := index(instrument)) >= 0:
-            names.append(f"id:{number}")
-        else:
-            raise ValueError(f"instruments: {number} is negative; give a symbol, or a number from 0")
-    return names
+    """Symbols as they are, numbers as id:N."""
+    check_list("instruments", instruments, str, int, np.integer)
+    negative = [each for each in instruments if not isinstance(each, str) and each < 0]
+    if negative:
+        raise invalid(f"instruments contains {negative[0]}. Give a symbol, or a number from 0")
+    return [each if isinstance(each, str) else f"id:{int(each)}" for each in instruments]
 
 
 class Subscriber(Handle[_native.Subscriber]):
@@ -153,7 +147,7 @@ class Subscriber(Handle[_native.Subscriber]):
         if not isinstance(start, Start):
             words = ", ".join(f"Start.{word}" for word in _STARTS)
             raise invalid(f"start is {start!r}; it can be: {words}")
-        check_list("instruments", instruments, str, int)
+        names = _instrument_names(instruments)
         self._directory = text_of(directory, "directory")
         self._is_sparse = bool(conflate) or bool(instruments)
         self._interval = (conflate_interval or _CONFLATE_SECONDS) if conflate else None
@@ -173,7 +167,7 @@ class Subscriber(Handle[_native.Subscriber]):
             wait=number_of("wait", wait, WAIT),
             fold=text("fold", fold),
             expect=text_of_schema("expect", expect),
-            instruments=_instrument_names(instruments),
+            instruments=names,
             reattach_ns=duration_ns("reattach", reattach),
             flush_timeout_ns=duration_ns("flush_timeout", flush_timeout),
             stale_after_ns=duration_ns("stale_after", stale_after),

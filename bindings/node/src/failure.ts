@@ -1,0 +1,49 @@
+// The one type of error.
+import { constants } from './abi.js';
+import { native } from './library.js';
+
+/** The names of results: 'timed-out', 'no-bus' … */
+export type ErrorCode = string;
+
+/** What a call of Lapwing failed with. */
+export class LapwingError extends Error {
+  override readonly name = 'LapwingError';
+  /** Of the failed system call; 0: none failed. */
+  readonly errno: number;
+  /** 'timed-out', 'no-bus' … */
+  readonly code: ErrorCode;
+  /** The same as a number of lapwing.h. */
+  readonly number: number;
+  /** Of publish: the last sequence that was published; 0n: none was. */
+  declare last?: bigint;
+  /** Of send: how many messages were sent. */
+  declare sent?: number;
+  /** Of too-small: what a row takes, in bytes. */
+  declare rowBytes?: number;
+  /** Of finish: the call that ended so. */
+  declare call?: bigint;
+
+  constructor(number: number, message: string, errno = 0) {
+    super(message);
+    this.number = number;
+    this.code = errorName(number);
+    this.errno = errno;
+  }
+}
+
+const names = new Map<number, string>();
+
+/** 'timed-out'; 'unknown' for a number that is none. */
+export function errorName(number: number): string {
+  let name = names.get(number);
+  if (name === undefined) names.set(number, (name = native.lapwing_error_name(number) as string));
+  return name;
+}
+
+export const misuse = (message: string) => new LapwingError(constants.MISUSE, message);
+export const invalid = (message: string) =>
+  new LapwingError(constants.INVALID_ARGUMENT, message);
+
+export function isCode(error: unknown, code: ErrorCode): error is LapwingError {
+  return error instanceof LapwingError && error.code === code;
+}

@@ -1,0 +1,173 @@
+// An iteration goes on after a timeout, an abort or a lost race, and loses nothing.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import test from 'node:test';
+import { Duplex, Listener, Producer, Publisher, Subscriber } from 'lapwing';
+import { ended, folder, HANG_MS, publisherOf, records, ROW_BYTES, start } from './buses.mjs';
+
+const wait = { timeout: HANG_MS };
+
+async function pair(t, role, Other) {
+  const path = join(folder(t), 'c.sock');
+  const listener = Listener.open(path);
+  const both = await Promise.all([listener.accept(role, wait), Other.connect(path, wait)]);
+  listener.destroy();
+  t.after(() => both.forEach((handle) => handle.destroy()));
+  return both;
+}
+
+/** An iteration over the numbers that `send` sends; `waits` are its options. */
+const SOURCES = {
+  'a subscriber': async (t, waits) => {
+    const directory = join(folder(t), 'bus');
+    const publisher = await publisherOf(t, directory);
+    const subscriber = Subscriber.open({ directory, start: 'oldest', endAtClose: true });
+    t.after(() => subscriber.destroy());
+    const items = subscriber.items({ rows: 1, ...waits });
+    for (let item; item?.event?.event !== 'caught-up'; ) ({ value: item } = await items.next());
+    return {
+      iteration: items,
+      send: async (n) => publisher.tryPublish(records(n, 1)),
+      number: (item) => Number(item.first),
+      close: () => publisher.close(),
+      rest: 1, // the event
+    };
+  },
+  'a consumer': async (t, waits) => {
+    const [consumer, producer] = await pair(t, 'consumer', Producer);
+    return {
+      iteration: consumer.messages(waits),
+      send: (n) => producer.send({ type: n, payload: new Uint8Array(8) }, wait),
+      number: ({ type }) => type,
+      close: () => producer.close(),
+      rest: 0,
+    };
+  },
+  'a duplex': async (t, waits) => {
+    const [server, client] = await pair(t, 'duplex', Duplex);
+    return {
+      iteration: server.requests(waits),
+      send: (n) => client.send({ type: n, payload: new Uint8Array(8) }, wait),
+      number: ({ type }) => type,
+      close: () => client.close(),
+      rest: 0,
+    };
+  },
+};
+
+async function atEnd({ iteration, close, rest }) {
+  await close();
+  let count = 0;
+  for await (const item of iteration) count += item === undefined ? 0 : 1;
+  assert.equal(count, rest);
+  assert.deepEqual(await iteration.next(), { done: true, value: undefined });
+}
+
+for (const [name, open] of Object.entries(SOURCES)) {
+  test(`A timeout does not end the iteration: ${name}`, async (t) => {
+    const source = await open(t, { timeout: 20 });
+    for (let n = 1; n <= 3; ++n) {
+      await assert.rejects(source.iteration.next(), { code: 'timed-out' });
+      await source.send(n);
+      let result;
+      while (result === undefined) { // a loaded machine may need more than one timeout
+        result = await source.iteration.next().catch((error) => assert.equal(error.code, 'timed-out'));
+      }
+      assert.equal(source.number(result.value), n);
+    }
+    await atEnd(source);
+  });
+
+  test(`The promise that lost a race has the item: ${name}`, async (t) => {
+    const source = await open(t, {});
+    const got = [];
+    let next = source.iteration.next();
+    for (let n = 1; n <= 5; ++n) {
+      const late = Symbol('late');
+      const first = await Promise.race([next, new Promise((resolve) => setTimeout(resolve, 5, late))]);
+      assert.equal(first, late);
+      await source.send(n);
+      got.push(source.number((await next).value));
+      next = source.iteration.next();
+    }
+    assert.deepEqual(got, [1, 2, 3, 4, 5]);
+    await source.close();
+    for (let left = source.rest; left > 0; --left) {
+      assert.equal((await next).done, false);
+      next = source.iteration.next();
+    }
+    assert.equal((await next).done, true);
+  });
+
+  test(`Calls of next() side by side get one item each, in order: ${name}`, async (t) => {
+    const source = await open(t, {});
+    const nexts = [1, 2, 3].map(() => source.iteration.next());
+    for (const n of [1, 2, 3]) await source.send(n);
+    assert.deepEqual((await Promise.all(nexts)).map(({ value }) => source.number(value)), [1, 2, 3]);
+    await source.iteration.return();
+    assert.deepEqual(await source.iteration.next(), { done: true, value: undefined });
+  });
+}
+
+test('An abort ends the wait for an item, and a later iteration has it', async (t) => {
+  const directory = join(folder(t), 'bus');
+  const publisher = await publisherOf(t, directory);
+  const subscriber = Subscriber.open({ directory, start: 'oldest' });
+  t.after(() => subscriber.destroy());
+  const controller = new AbortController();
+  const items = subscriber.items({ signal: controller.signal });
+  for (let item; item?.event?.event !== 'caught-up'; ) ({ value: item } = await items.next());
+  const next = items.next();
+  setImmediate(() => controller.abort());
+  await assert.rejects(next, { name: 'AbortError' });
+  publisher.tryPublish(records(1, 1));
+  await assert.rejects(items.next(), { name: 'AbortError' }); // it is aborted for good, and not done
+  assert.equal((await subscriber[Symbol.asyncIterator]().next()).value.first, 1n);
+});
+
+test('A message at which a loop was left is released, and the next loop has those after it', async (t) => {
+  const [consumer, producer] = await pair(t, 'consumer', Producer);
+  for (const type of [1, 2, 3]) await producer.send({ type, payload: new Uint8Array(8) }, wait);
+  for await (const message of consumer) {
+    if (message.type === 2) break;
+  }
+  assert.equal((await consumer.receive(wait)).type, 3);
+});
+
+test('A busy take that was aborted too late keeps its record', async (t) => {
+  const directory = join(folder(t), 'bus');
+  const publisher = await publisherOf(t, directory);
+  const subscriber = Subscriber.open({ directory, start: 'oldest', wait: 'busy' });
+  t.after(() => subscriber.destroy());
+  for await (const item of subscriber) if (item.event?.event === 'caught-up') break;
+  const record = new Uint8Array(ROW_BYTES);
+  let late = 0;
+  for (let n = 1; n <= 100; ++n) {
+    const controller = new AbortController();
+    const take = subscriber.take(record, { signal: controller.signal });
+    publisher.tryPublish(records(n, 1));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5); // the take ends in its thread meanwhile
+    controller.abort();
+    let sequence;
+    try {
+      sequence = await take;
+      ++late;
+    } catch (error) {
+      assert.equal(error.name, 'AbortError');
+      sequence = await subscriber.take(record, wait);
+    }
+    assert.equal(sequence, BigInt(n));
+  }
+  assert.ok(late > 0, 'void: no abort came too late');
+});
+
+test('The next publisher starts at once after a kill, by default', async (t) => {
+  const directory = join(folder(t), 'bus');
+  for (let round = 0; round < 10; ++round) {
+    const child = start('killed.mjs', directory);
+    assert.equal(await ended(child), 'SIGKILL', child.err);
+  }
+  const publisher = await Publisher.open({ directory, recordBytes: 8, capacity: 4096 });
+  t.after(() => publisher.destroy());
+  await assert.rejects(Publisher.open({ directory, recordBytes: 8 }, { timeout: 0 }), { code: 'bus-taken' });
+});
