@@ -50,6 +50,12 @@ absl::Status overlap() {
                     "another call on this publisher is under way: one thread at a time");
 }
 
+absl::Status called_from_log() {
+  return make_error(Errc::kMisuse,
+                    "the log hook of this publisher called it: the call would wait for the thread "
+                    "that runs the hook. Call from another thread");
+}
+
 SubscriberInfo info_of(const SubscriberInfoFrame& frame) {
   SubscriberInfo info;
   info.name = get_text(frame.name);
@@ -309,7 +315,9 @@ absl::Status Publisher::State::why_not_to_wait(Deadline deadline) {
   if (interrupted.take()) {
     return make_error(Errc::kInterrupted, "interrupt() ended the wait for the journal");
   }
-  if (!deadline.has_passed()) return absl::OkStatus();
+  if (!deadline.has_passed()) {
+    return options.log_mark.is_running() ? called_from_log() : absl::OkStatus();
+  }
   return make_error(
       nothing_by(deadline),
       absl::StrCat("the journal is behind: archived is ", load_archived(words()), ", durable ",
@@ -347,6 +355,7 @@ absl::StatusOr<Publisher> PublisherAccess::open(PublisherSetUp set_up) {
     if (absl::Status made = make_absolute(*path); !made.ok()) return made;
   }
   if (absl::Status agree = settle_record_options(set_up); !agree.ok()) return agree;
+  if (set_up.log) set_up.log = set_up.log_mark.around(std::move(set_up.log));
   absl::StatusOr<StartedSession> session = start_session(set_up);
   if (!session.ok()) return session.status();
   const std::shared_ptr<Publisher::State> state(
@@ -563,6 +572,7 @@ absl::Status Publisher::State::remove_names() {
 absl::Status Publisher::close(Deadline deadline) {
   if (state_->fork.in_child()) return state_->fork.error();
   if (state_->waiting.is_taken()) return overlap();
+  if (!state_->left.is_set() && state_->options.log_mark.is_running()) return called_from_log();
   if (!state_->closing) {
     state_->begin_close();
     const auto work = [state = state_] {

@@ -10,6 +10,7 @@
 #include "lapwing/publisher.h"
 #include "os/file_lock.h"
 #include "os/io.h"
+#include "publisher/log_hook_mark.h"
 
 namespace lapwing {
 
@@ -20,6 +21,7 @@ struct PublisherSetUp : PublisherOptions {
   std::function<std::unique_ptr<Disk>()> make_disk = {};
   std::function<std::unique_ptr<WriteQueue>()> make_queue = {};
   std::function<void(const char* step)> on_step = {};
+  LogHookMark log_mark = {};  // of `log`
 };
 
 // What the library may do with a Publisher, and nobody else.

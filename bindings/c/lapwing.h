@@ -181,8 +181,11 @@ LAPWING_API lapwing_result lapwing_schema_fields(const char *directory, const ch
     size_t text_bytes_max, lapwing_error *error);
 
 /* The log's lines, of the whole process: those of publishers. By default they are dropped.
- * `log` is called on the library's threads, one line at a time, and must not call Lapwing. After the
- * call returns the function that was set before is not called any more.
+ * `log` is called on the library's threads, one line at a time, without a lock of the library's: it
+ * may fork, and call Lapwing. Calls that would wait for the thread that runs it are answered with
+ * misuse: publish, flush and close of the publisher that logs. Lines that arrive while it runs are
+ * delivered after it returns, 256 of them. Once lapwing_log_set returns, the function that was set
+ * before is not called any more; called by that function itself, it returns at once.
  * `queue` not 0, with `log` NULL: lines go into a queue of 256, which lapwing_log_read empties;
  * where it is full the oldest is dropped and counted. Both 0: lines are dropped again. */
 typedef void (*lapwing_log_fn)(void *user, const char *line);

@@ -2,10 +2,14 @@
 
 #include <pthread.h>
 
+#include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
+#include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "bindings/c/call.h"
 #include "bindings/c/structs.h"
 
@@ -14,47 +18,103 @@ namespace {
 
 constexpr std::size_t kQueueLinesMax = 256;
 
+// The program's function is called without the mutex, by the thread whose line finds no call under
+// way. That thread also delivers the lines of the threads that come meanwhile, which do not wait:
+// the function may call the library, log, or fork.
 class Log {
  public:
+  // Waits for the calls of the function that is replaced, unless it is the one that calls.
   void set(lapwing_log_fn function, void* user, bool queues) {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    drop_stale();
+    if (delivers_ && deliverer_ != std::this_thread::get_id()) {
+      const std::uint64_t due = calls_ + 1 + lines_.size();
+      call_ended_.wait(lock, [&] { return !delivers_ || calls_ >= due; });
+    }
+    const bool was_queue = function_ == nullptr;
     function_ = function;
     user_ = user;
     queues_ = queues && function == nullptr;
-    if (!queues_) lines_.clear();
+    // What waits goes to the next function, or stays in the queue.
+    if (was_queue ? !queues_ : function == nullptr && !queues_) lines_.clear();
   }
 
-  // Under the mutex: one line at a time, and none to a function that was replaced.
   void add(const std::string& line) {
-    const std::lock_guard lock(mutex_);
-    if (function_ != nullptr) return function_(user_, line.c_str());
-    if (!queues_) return;
+    std::unique_lock lock(mutex_);
+    drop_stale();
+    if (function_ == nullptr && !queues_) return;
     if (lines_.size() == kQueueLinesMax) {
       lines_.pop_front();
       ++dropped_;
     }
     lines_.push_back(line);
+    if (function_ != nullptr && !delivers_) deliver(lock);
   }
 
   lapwing_result read(char* line, size_t bytes, uint64_t* dropped) {
     const std::lock_guard lock(mutex_);
+    drop_stale();
     if (dropped != nullptr) *dropped = std::exchange(dropped_, 0);
-    if (lines_.empty()) return LAPWING_WOULD_BLOCK;
+    if (!queues_ || lines_.empty()) return LAPWING_WOULD_BLOCK;
     put_text(line, bytes, lines_.front());
     lines_.pop_front();
     return LAPWING_OK;
   }
 
+  // Around a fork, by the thread that forks.
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
+  // The parent delivers the lines that wait. This thread is the only one here; it may be inside the
+  // function, and goes on to deliver. Allocates and frees nothing.
+  void unlock_in_child() {
+    if (function_ != nullptr) stale_ = lines_.size();
+    delivers_ = delivers_ && deliverer_ == std::this_thread::get_id();
+    std::construct_at(&call_ended_);  // the parent's waiters are not here
+    mutex_.unlock();
+  }
 
  private:
+  void deliver(std::unique_lock<std::mutex>& lock) {
+    delivers_ = true;
+    deliverer_ = std::this_thread::get_id();
+    while (function_ != nullptr && !lines_.empty()) {
+      std::string line = std::move(lines_.front());
+      lines_.pop_front();
+      if (dropped_ != 0) {
+        lines_.push_front(std::move(line));
+        line = absl::StrCat(dropped_, " lines of the log were dropped: they came faster than the ",
+                            "function that takes them returned");
+        dropped_ = 0;
+      }
+      const lapwing_log_fn function = function_;
+      void* const user = user_;
+      lock.unlock();
+      function(user, line.c_str());
+      lock.lock();
+      drop_stale();
+      ++calls_;
+      call_ended_.notify_all();
+    }
+    delivers_ = false;
+    call_ended_.notify_all();
+  }
+
+  // In a forked child.
+  void drop_stale() {
+    for (; stale_ > 0; --stale_) lines_.pop_front();
+  }
+
   std::mutex mutex_;
+  std::condition_variable call_ended_;
   lapwing_log_fn function_ = nullptr;
   void* user_ = nullptr;
   bool queues_ = false;
-  std::deque<std::string> lines_;
+  std::deque<std::string> lines_;  // for read(), or for the function
   std::uint64_t dropped_ = 0;
+  bool delivers_ = false;  // a thread is inside deliver()
+  std::thread::id deliverer_;
+  std::uint64_t calls_ = 0;  // of the function that have returned
+  std::size_t stale_ = 0;    // lines at the front that a forked child must not deliver
 };
 
 // Never destroyed: publishers that close while the process ends still have lines. A child that is
@@ -63,7 +123,7 @@ Log& the_log() {
   static Log* const log = [] {
     Log* const made = new Log;
     pthread_atfork([] { the_log().lock(); }, [] { the_log().unlock(); },
-                   [] { the_log().unlock(); });
+                   [] { the_log().unlock_in_child(); });
     return made;
   }();
   return *log;

@@ -125,8 +125,8 @@ struct PublisherOptions {
   bool resume = false;
   std::function<absl::StatusOr<std::uint64_t>(const ResumePoint&)> on_resume = {};
   ThreadPlacement threads = {};  // of the library's own threads
-  // Called from any of the threads, and until the session has ended: where close() was not called
-  // or timed out, after the destructor, too.
+  // Called from any of the threads, until the session has ended: perhaps after the destructor. It may
+  // fork. Calls of this publisher that would wait for the hook's own thread answer kMisuse.
   LogHook log = {};
 };
 
