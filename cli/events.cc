@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
+#include "cli/number_option.h"
 #include "cli/say.h"
 #include "monitor/bus_event.h"
 #include "monitor/count_text.h"
@@ -54,6 +55,7 @@ void add_events(CLI::App& app, Run& run) {
   CLI::App& command = add_command(app, "events", kAbout);
   add_bus_option(command, options->bus);
   command.add_option("--after", options->after, "only events with a higher number")
+      ->check(whole_number(0))
       ->type_name("N")
       ->default_str("0");
   command.add_flag("--json", options->json, "print JSON");

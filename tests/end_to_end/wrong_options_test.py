@@ -1,0 +1,185 @@
+"""Every option of every command refuses a wrong value: exit code 2, and a message that names the option.
+
+Commands and options are read from --help, so a new option is tried too. Where an option takes words, the message
+names them. A configuration file gets the same wrong values by its keys.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import harness
+
+TIMEOUT_SECONDS = 60
+WORDS = re.compile(r"TEXT:\{(.*)\}")
+OPTION = re.compile(r"^  (?:-\w,)?(--[\w-]+)(?: (\S.*?))?(?:  |$)", re.M)
+
+# Wrong values by what --help shows of an option; () : every text is a name, or a path that may be made.
+NUMBERS = ("", "x", "-1", "1.5", "1x", "0x", "99999999999999999999999")
+WRONG = {
+    "FLAG": ("x", "maybe"),
+    "N": NUMBERS,
+    "N:NONNEGATIVE": NUMBERS,
+    "G": NUMBERS,
+    "UID": NUMBERS,
+    "SLOTS": NUMBERS + ("3",),
+    "BYTES": NUMBERS + ("64Q",),
+    "SECONDS": ("", "x", "-1", "1x", "nan"),
+    "MS": ("", "x", "-1", "1x"),
+    "DURATION": ("", "x", "-1s", "1", "1 parsec", "s"),
+    "RECORDS": NUMBERS,
+    "RECORDS|DURATION": ("", "x", "-1", "1.5 parsecs"),
+    "LIST": ("", "x", "3-", "-1", "5-3"),
+    "WHERE": ("", "x", "Start", "seq:", "seq:x", "seq:-1", "time:yesterday", "after:x", "snapshot:"),
+    "SEQUENCE": NUMBERS,
+    "SEQUENCE,…": ("", "x", "1,x", "-1"),
+    "ADDRESS": ("", "x", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:99999"),
+    "BUS:NAME": ("", "x"),
+    "TEXT": ("", "x"),
+    "FOLD": (),  # which folds there are depends on the bus
+    "KEY": ("",),
+    "ID": ("", "x", "0123"),
+    "SYMBOL|id:N": ("",),
+    "PERIOD": ("", "x", "-1h", "1", "fortnight"),
+    "TIME": ("", "x", "17", "25:00", "17:60", "-1:00"),
+    "ZONE": ("", "America/Chicgo"),
+    "DIR": (),
+    "DIR|none": (),
+    "FILE": (),
+    "PATH": (),
+    "NAME": (),
+}
+# What an option needs beside it; wrong values that are right for one option; and messages that name the forms of a
+# value, and not the option.
+BESIDE = {("publish", "--thread-priority"): ["--thread-policy", "fifo"]}
+RIGHT = {("publish", "--thread-nice"): {"-1"}}
+FORMS = {
+    ("publish", "--source", "x"): "is not a source; the forms are",
+    ("publish", "--pace", "x"): "is not a pace; give max, recorded",
+    **{("serve", "--listen", value): "give one like 127.0.0.1:9477"
+       for value in ("x", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:99999")},
+}
+# Made before the wrong value is met: the directory of a bus, the lock of a recording.
+MADE = {"publish": {"bus"}, "record": {"out.dbn.lock"}}
+# A command's own minimum. It is never run: the wrong value ends it before.
+NEEDED = {
+    "--bus": ["--bus", "bus"],
+    "--source": ["--source", "synthetic:records=1"],
+    "--out": ["--out", "out.dbn"],
+    "--fold": ["--fold", "latest"],
+    "--listen": ["--listen", "127.0.0.1:0"],
+    "--into": ["--into", "manual"],
+}
+
+
+def help_of(*command):
+    done = subprocess.run([os.path.abspath(harness.program()), *command, "--help"], capture_output=True, text=True,
+                          timeout=TIMEOUT_SECONDS, check=True)
+    return done.stdout
+
+
+def commands():
+    listed = help_of().split("Subcommands:")[1]
+    found = re.findall(r"^  ([a-z]+) {2,}", listed, re.M)
+    assert len(found) > 15, found
+    return found
+
+
+def options_of(command):
+    """(option, what --help shows of its value, whether it is required)"""
+    found = []
+    for name, shown in OPTION.findall(help_of(command)):
+        value = (shown or "FLAG").split("=")[0].removesuffix("REQUIRED").removesuffix(" ...").strip()
+        value = "FLAG" if value.startswith(("Excludes:", "Needs:")) or not value else value
+        found.append((name, value.split(" ")[0], "REQUIRED" in (shown or "")))
+    assert ("--help", "FLAG", False) in found, command
+    return [one for one in found if one[0] != "--help"]
+
+
+def wrong_values(command, option, shown):
+    words = WORDS.fullmatch(shown)
+    if words:
+        first = words[1].split(",")[0]
+        return words[1].split(","), (first.capitalize(), first[:-1], "x", "")
+    right = RIGHT.get((command, option), ())
+    return [], [value for value in WRONG[shown] if value not in right]  # a new kind needs wrong values
+
+
+class WrongOptions(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_lapwing(self, *words):
+        return subprocess.run([os.path.abspath(harness.program()), *words], cwd=self.folder, capture_output=True, text=True,
+                              timeout=TIMEOUT_SECONDS, stdin=subprocess.DEVNULL, check=False)
+
+    def left_behind(self, command):
+        """The names in the folder, which is empty afterwards."""
+        names = sorted(file.name for file in self.folder.iterdir())
+        for name in names:
+            path = self.folder / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        return sorted(set(names) - MADE.get(command, set()))
+
+    def test_every_wrong_value_is_refused_before_anything_begins(self):
+        tried = 0
+        for command in commands():
+            options = options_of(command)
+            for option, shown, _ in options:
+                needed = [word for name, _, is_required in options if is_required and name != option
+                          for word in NEEDED[name]] + BESIDE.get((command, option), [])
+                words, values = wrong_values(command, option, shown)
+                for value in values:
+                    with self.subTest(command=command, option=option, value=value):
+                        done = self.run_lapwing(command, *needed, f"{option}={value}")
+                        self.assertEqual(done.returncode, 2, done.stderr)
+                        self.assertIn(FORMS.get((command, option, value), option), done.stderr)
+                        for word in words:
+                            self.assertIn(word, done.stderr)
+                        self.assertEqual(self.left_behind(command), [])
+                        tried += 1
+        self.assertGreater(tried, 400, "--help is read wrongly")
+
+    def test_an_unknown_option_is_refused_by_its_name(self):
+        for command in commands():
+            needed = [word for name, _, is_required in options_of(command) if is_required
+                      for word in NEEDED[name]]
+            done = self.run_lapwing(command, *needed, "--no-such-option")
+            self.assertEqual(done.returncode, 2, command)
+            self.assertIn("--no-such-option", done.stderr)
+
+    def test_a_configuration_has_the_same_wrong_values(self):
+        """Its keys are the options: wrong words, types and names are refused with file and line."""
+        tried = 0
+        for command in commands():
+            options = options_of(command)
+            if "--config" not in [option for option, _, _ in options]:
+                continue
+            for option, shown, is_required in options:
+                if option in ("--config", "--bus", "--log") or is_required:
+                    continue
+                needed = [word for name, _, required in options if required and name != option
+                          for word in NEEDED[name]]
+                _, values = wrong_values(command, option, shown)
+                for value in values:
+                    if (command, option, value) in FORMS or (option, value) == ("--group", ""):
+                        continue
+                    with self.subTest(command=command, option=option, value=value):
+                        key = option.removeprefix("--")
+                        (self.folder / "wrong.toml").write_text(f'{key} = "{value}"\n')
+                        done = self.run_lapwing(command, *needed, "--config", "wrong.toml")
+                        self.assertEqual(done.returncode, 2, done.stderr)
+                        self.assertIn(key, done.stderr)
+                        self.assertEqual(self.left_behind(command), ["wrong.toml"])
+                        tried += 1
+        self.assertGreater(tried, 50, "--help is read wrongly")
+
+
+if __name__ == "__main__":
+    unittest.main()
