@@ -153,6 +153,32 @@ TEST_CASE("options that lapwing.h does not name, or that would be ignored, are r
   CHECK(lapwing_subscriber_open(&options, nullptr, nullptr) == LAPWING_INVALID_ARGUMENT);
 }
 
+TEST_CASE("each wrong option of a publisher is refused by its name, with the valid ones") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("bus");
+  const auto refused = [&](auto change) {
+    auto options = sized<lapwing_publisher_options>();
+    options.directory = path.c_str();
+    change(options);
+    lapwing_publisher* opened = nullptr;
+    auto error = sized<lapwing_error>();
+    CHECK(lapwing_publisher_open(&options, 0, &opened, &error) == LAPWING_INVALID_ARGUMENT);
+    CHECK(opened == nullptr);
+    return std::string(error.message);
+  };
+  CHECK(refused([](auto& options) { options.flags = 16; }) ==
+        "options.flags is 16. Give LAPWING_PUBLISHER_NO_JOURNAL, HUGE_PAGES, RESUME or GROUP, or a "
+        "sum of them");
+  CHECK(refused([](auto& options) { options.on_lag = 3; }) ==
+        "options.on_lag is 3. Give LAPWING_ON_LAG_WAIT, LAPWING_ON_LAG_SHED or 0");
+  CHECK(refused([](auto& options) { options.on_failure = 3; }) ==
+        "options.on_failure is 3. Give LAPWING_ON_FAILURE_CONTINUE, LAPWING_ON_FAILURE_STOP or 0");
+  CHECK(refused([](auto& options) { options.group = 5; }) ==
+        "options.group is 5. Give the flag LAPWING_PUBLISHER_GROUP with it");
+  CHECK(refused([](auto& options) { options.metadata_bytes = 5; }).find("metadata is NULL") !=
+        std::string::npos);
+}
+
 TEST_CASE("publishing refuses another size, and says how far it came") {
   TestBus bus;
   const std::uint64_t rows[3] = {1, 2, 3};

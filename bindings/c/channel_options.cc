@@ -17,10 +17,23 @@ constexpr std::uint32_t kChannelFlags =
 absl::StatusOr<ChannelOptions> channel_options(const lapwing_channel_options* options) {
   lapwing_channel_options given;
   if (absl::Status read = copy_in(options, "options", given); !read.ok()) return read;
-  if ((given.flags & ~kChannelFlags) != 0 || given.wait > LAPWING_WAIT_PARK) {
+  const auto refused = [](const char* field, std::uint32_t value, const char* valid) {
     return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("options.flags is ", given.flags, " and options.wait ",
-                                   given.wait, "; lapwing.h does not name one of them"));
+                      absl::StrCat("options.", field, " is ", value, ". Give ", valid));
+  };
+  if ((given.flags & ~kChannelFlags) != 0) {
+    return refused("flags", given.flags,
+                   "LAPWING_CHANNEL_ALIGNED, HUGE_PAGES, NUMA, PEER_UID, NO_MEMBARRIER or "
+                   "LATE_REPLIES, or a sum of them");
+  }
+  if (given.wait > LAPWING_WAIT_PARK) {
+    return refused("wait", given.wait, "LAPWING_WAIT_BUSY, BACKOFF, PARK or 0");
+  }
+  if ((given.flags & LAPWING_CHANNEL_NUMA) == 0 && given.numa_node != 0) {
+    return refused("numa_node", given.numa_node, "the flag LAPWING_CHANNEL_NUMA with it");
+  }
+  if ((given.flags & LAPWING_CHANNEL_PEER_UID) == 0 && given.peer_uid != 0) {
+    return refused("peer_uid", given.peer_uid, "the flag LAPWING_CHANNEL_PEER_UID with it");
   }
   const auto has = [&given](std::uint32_t flag) { return (given.flags & flag) != 0; };
   ChannelOptions made;
@@ -42,7 +55,8 @@ absl::StatusOr<ChannelOptions> channel_options(const lapwing_channel_options* op
 absl::StatusOr<Role> role_of(std::uint32_t role) {
   if (role >= LAPWING_PRODUCER && role <= LAPWING_DUPLEX) return Role{role};
   return make_error(Errc::kInvalidArgument,
-                    absl::StrCat("role is ", role, ", which lapwing.h does not name"));
+                    absl::StrCat("role is ", role,
+                                 ". Give LAPWING_PRODUCER, LAPWING_CONSUMER or LAPWING_DUPLEX"));
 }
 
 }  // namespace lapwing::c

@@ -300,6 +300,14 @@ TEST_CASE("roles and options that lapwing.h does not name are refused") {
   CHECK(lapwing_channel_connect("/nowhere", LAPWING_DUPLEX, &options, 0, &opened, nullptr) ==
         LAPWING_INVALID_ARGUMENT);
   options = sized<lapwing_channel_options>();
+  options.numa_node = 1;
+  CHECK(lapwing_channel_connect("/nowhere", LAPWING_DUPLEX, &options, 0, &opened, nullptr) ==
+        LAPWING_INVALID_ARGUMENT);
+  options = sized<lapwing_channel_options>();
+  options.peer_uid = 1;
+  CHECK(lapwing_channel_connect("/nowhere", LAPWING_DUPLEX, &options, 0, &opened, nullptr) ==
+        LAPWING_INVALID_ARGUMENT);
+  options = sized<lapwing_channel_options>();
   options.wait = 9;
   CHECK(lapwing_channel_connect("/nowhere", LAPWING_DUPLEX, &options, 0, &opened, nullptr) ==
         LAPWING_INVALID_ARGUMENT);

@@ -17,7 +17,7 @@ namespace {
 absl::StatusOr<Cursor> open_cursor(const char* path, std::uint32_t flags, std::int64_t timeout_ns) {
   if ((flags & ~std::uint32_t{LAPWING_CURSOR_DURABLE}) != 0) {
     return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("flags is ", flags, ", which lapwing.h does not name"));
+                      absl::StrCat("flags is ", flags, ". Give LAPWING_CURSOR_DURABLE or 0"));
   }
   return Cursor::open({.path = text_of(path), .durable = (flags & LAPWING_CURSOR_DURABLE) != 0},
                       deadline_in(timeout_ns));

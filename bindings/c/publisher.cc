@@ -24,13 +24,24 @@ constexpr std::uint32_t kPublisherFlags = LAPWING_PUBLISHER_NO_JOURNAL |
                                           LAPWING_PUBLISHER_GROUP;
 
 absl::Status check_publisher_choices(const lapwing_publisher_options& given) {
-  const auto refused = [](const char* field, std::uint32_t value) {
-    return make_error(Errc::kInvalidArgument, absl::StrCat("options.", field, " is ", value,
-                                                           ", which lapwing.h does not name"));
+  const auto refused = [](const char* field, std::uint32_t value, const char* valid) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("options.", field, " is ", value, ". Give ", valid));
   };
-  if ((given.flags & ~kPublisherFlags) != 0) return refused("flags", given.flags);
-  if (given.on_lag > LAPWING_ON_LAG_SHED) return refused("on_lag", given.on_lag);
-  if (given.on_failure > LAPWING_ON_FAILURE_STOP) return refused("on_failure", given.on_failure);
+  if ((given.flags & ~kPublisherFlags) != 0) {
+    return refused("flags", given.flags,
+                   "LAPWING_PUBLISHER_NO_JOURNAL, HUGE_PAGES, RESUME or GROUP, or a sum of them");
+  }
+  if (given.on_lag > LAPWING_ON_LAG_SHED) {
+    return refused("on_lag", given.on_lag, "LAPWING_ON_LAG_WAIT, LAPWING_ON_LAG_SHED or 0");
+  }
+  if (given.on_failure > LAPWING_ON_FAILURE_STOP) {
+    return refused("on_failure", given.on_failure,
+                   "LAPWING_ON_FAILURE_CONTINUE, LAPWING_ON_FAILURE_STOP or 0");
+  }
+  if ((given.flags & LAPWING_PUBLISHER_GROUP) == 0 && given.group != 0) {
+    return refused("group", given.group, "the flag LAPWING_PUBLISHER_GROUP with it");
+  }
   if (given.metadata == nullptr && given.metadata_bytes != 0) {
     return make_error(Errc::kInvalidArgument,
                       "options.metadata is NULL, and metadata_bytes is not 0");

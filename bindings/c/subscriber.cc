@@ -228,11 +228,21 @@ absl::Status check_subscriber_choices(const lapwing_subscriber_options& given) {
     return make_error(Errc::kInvalidArgument,
                       absl::StrCat("options.", field, " is ", value, ", ", why));
   };
-  constexpr char kUnnamed[] = "which lapwing.h does not name";
-  if ((given.flags & ~kSubscriberFlags) != 0) return refused("flags", given.flags, kUnnamed);
-  if (given.start > LAPWING_START_AFTER) return refused("start", given.start, kUnnamed);
-  if (given.on_gap > LAPWING_ON_GAP_SNAPSHOT) return refused("on_gap", given.on_gap, kUnnamed);
-  if (given.wait > LAPWING_WAIT_PARK) return refused("wait", given.wait, kUnnamed);
+  if ((given.flags & ~kSubscriberFlags) != 0) {
+    return refused("flags", given.flags,
+                   "which is not LAPWING_SUBSCRIBER_END_AT_CLOSE, CONFLATE or both");
+  }
+  if (given.start > LAPWING_START_AFTER) {
+    return refused("start", given.start,
+                   "which is not LAPWING_START_LIVE, OLDEST, SEQUENCE, TIME, SNAPSHOT or AFTER");
+  }
+  if (given.on_gap > LAPWING_ON_GAP_SNAPSHOT) {
+    return refused("on_gap", given.on_gap,
+                   "which is not LAPWING_ON_GAP_FILL, SKIP, STOP, SNAPSHOT or 0");
+  }
+  if (given.wait > LAPWING_WAIT_PARK) {
+    return refused("wait", given.wait, "which is not LAPWING_WAIT_BUSY, BACKOFF, PARK or 0");
+  }
   const bool has_value = given.start == LAPWING_START_SEQUENCE || given.start == LAPWING_START_TIME;
   if (!has_value && given.start_value != 0) {
     return refused("start_value", given.start_value,
