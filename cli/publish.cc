@@ -443,7 +443,8 @@ void add_journal_options(CLI::App& command, PublishOptions& options) {
       ->type_name("MS");
   command
       .add_option("--retain-bytes", options.retain_bytes,
-                  "remove the oldest journal files beyond this many bytes (default: keep all)")
+                  "remove the oldest journal files beyond this many bytes, of all journals "
+                  "together (default: keep all)")
       ->transform(size_in_bytes(0))
       ->type_name("BYTES");
   command

@@ -93,12 +93,16 @@ struct RetentionEntry {
   std::uint32_t reserved;
   Id128 journal_id;
   std::uint64_t oldest;  // the first sequence of a segment
-  std::uint8_t reserved_tail[472];
+  // Of a journal that failed: the newest sequence that its last session published, as far as its
+  // ring or its publisher showed at the end; 0: not known.
+  std::uint64_t published;
+  std::uint8_t reserved_tail[464];
   std::uint64_t checksum;  // XXH3-64 of the entry's first 504 bytes
 };
 static_assert(sizeof(RetentionEntry) == kRetentionEntryBytes);
 static_assert(offsetof(RetentionEntry, journal_id) == 8);
 static_assert(offsetof(RetentionEntry, oldest) == 24);
+static_assert(offsetof(RetentionEntry, published) == 32);
 static_assert(offsetof(RetentionEntry, checksum) == 504);
 
 enum class SessionEntryKind : std::uint32_t {

@@ -294,7 +294,7 @@ void dump_journal_format(Dump& dump) {
          checksum);
   STRUCT(SumEntry, sum, count, check);
   STRUCT(TimeEntry, sequence, wall_ns, reserved, check);
-  STRUCT(RetentionEntry, version, reserved, journal_id, oldest, reserved_tail, checksum);
+  STRUCT(RetentionEntry, version, reserved, journal_id, oldest, published, reserved_tail, checksum);
   STRUCT(SessionEntry, version, kind, index, journal_id, session_id, boot_id, first, through, last,
          void_first, void_last, how, slot_bytes, record_bytes, sys_errno, segment_slots, source_id,
          source_offset, wall_ns, schema, ring_path, schema_hash, source_fingerprint,

@@ -65,7 +65,10 @@ class ArchiveFixture {
         ring_(options_.capacity * options_.geometry.slot_bytes / kPageBytes) {}
 
   static Id128 journal_id() { return id_of(7); }
-  std::string directory() const { return options_.root + "/" + journal_id().hex(); }
+  std::string directory() const { return options_.root + "/" + journal_.hex(); }
+  // The next session begins another journal below the same root.
+  void begin_journal(std::uint8_t tag) { journal_ = id_of(tag); }
+  JournalFiles files() const { return {&disk_, directory(), journal_, options_.geometry}; }
   const JournalGeometry& geometry() const { return options_.geometry; }
 
   // Begins session `salt` at `first` and starts its archiver.
@@ -87,7 +90,7 @@ class ArchiveFixture {
   absl::Status start_archiver(Sequence first, Sequence oldest) {
     if (!sessions_) sessions_after_kill();
     ArchiverOptions archive;
-    archive.journal = {&disk_, directory(), journal_id(), options_.geometry};
+    archive.journal = files();
     archive.schema = "bytes";
     archive.first = first;
     archive.oldest = oldest;
@@ -180,7 +183,7 @@ class ArchiveFixture {
   SessionEntry begin_entry(Sequence first) const {
     SessionEntry entry{};
     entry.kind = SessionEntryKind::kBegin;
-    entry.journal_id = journal_id();
+    entry.journal_id = journal_;
     entry.session_id = id_of(salt_);
     entry.boot_id = id_of(options_.boot);
     entry.first = first;
@@ -195,6 +198,7 @@ class ArchiveFixture {
   Disk& disk_;
   WriteQueue& queue_;
   Options options_;
+  Id128 journal_ = journal_id();
   std::vector<Page> ring_;
   std::optional<SessionLog> sessions_;
   std::unique_ptr<Archiver> archiver_;

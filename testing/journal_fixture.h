@@ -210,11 +210,13 @@ class JournalFixture {
       for (const char* suffix : {"jnl", "sum", "idx"}) std::filesystem::remove(file(gone, suffix));
     }
   }
-  void record_retention(std::uint64_t segment) const {
+  // `published`: how far the last session of a failed journal went.
+  void record_retention(std::uint64_t segment, Sequence published = 0) const {
     RetentionEntry entry{};
     entry.version = 1;
     entry.journal_id = current_;
     entry.oldest = segment * geometry_.segment_slots + 1;
+    entry.published = published;
     entry.checksum = XXH3_64bits(&entry, 504);
     std::ofstream out(retention_file(), std::ios::binary);
     for (int copy = 0; copy < 2; ++copy) {

@@ -102,7 +102,8 @@ struct PublisherOptions {
   std::string journal_directory = {};              // empty: <directory>/journal
   std::uint64_t segment_bytes = 64 * 1024 * 1024;  // of slots, a power of two
   std::chrono::nanoseconds sync_interval = std::chrono::milliseconds(10);  // 0: on request only
-  // Retention removes whole segments, the oldest first. 0: no limit.
+  // Retention removes whole segments, the oldest first: of all journals of the bus, discarded ones
+  // before the journal in use. 0: no limit.
   std::uint64_t retain_bytes = 0;            // of durable segments
   std::chrono::nanoseconds retain_age = {};  // of a segment's newest record
   OnJournalLag on_journal_lag = OnJournalLag::kWait;

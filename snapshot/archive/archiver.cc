@@ -110,6 +110,7 @@ struct Archiver::State {
 
   void fail(JournalState state, const absl::Status& why);
   void record_failure();
+  void record_published();
   void finish();
   absl::Status wait_for_completion();
   std::string stall_report() const;
@@ -176,6 +177,8 @@ absl::Status Archiver::State::open() {
   const bool there = std::ranges::binary_search(*present, segment);
   present_through = there ? head : options.journal.geometry.segment_first(segment) - 1;
   if (const absl::Status status = retention.open(*present, segment); !status.ok()) return status;
+  const absl::Status added = retention.add_discarded(listed_journals(sessions.sessions()));
+  if (!added.ok()) return added;
   if (const absl::Status status = prepare_first_segments(); !status.ok()) return status;
   if (const absl::Status status = writer.load_first_block(); !status.ok()) return status;
   return reserve();
@@ -368,6 +371,14 @@ void Archiver::State::record_failure() {
   log(LogEvent::kJournalFailed, std::string(failure.message()));
 }
 
+// So that a reader that comes later learns what it lacks.
+void Archiver::State::record_published() {
+  const absl::Status recorded = retention.record_published(head);
+  if (recorded.ok()) return;
+  log(LogEvent::kJournalTrouble, absl::StrCat("later readers will not learn that records up to ",
+                                              head, " were published: ", recorded.message()));
+}
+
 absl::Status Archiver::State::wait_for_completion() {
   if (queue.in_flight() == 0) return absl::OkStatus();
   stalled_ns = collect(kWaitNs) > 0 ? 0 : stalled_ns + kWaitNs;
@@ -429,6 +440,7 @@ absl::Status Archiver::close(Sequence head, std::uint64_t wall_ns) {
   } else if (!state.end_tried) {
     state.record_failure();
   }
+  if (!state.good()) state.record_published();
   return state.failure;
 }
 

@@ -22,6 +22,25 @@ absl::Status SegmentRetention::open(const std::vector<std::uint64_t>& present,
   return file.status();
 }
 
+absl::Status SegmentRetention::add_discarded(const std::vector<ListedJournal>& journals) {
+  const std::string root = journal_.directory.substr(0, journal_.directory.rfind('/'));
+  for (const ListedJournal& listed : journals) {
+    if (listed.id() == journal_.journal_id) continue;
+    Discarded journal;
+    journal.files = journal_files_of(disk_, root, listed.first.begin);
+    if (listed.last.end) {
+      journal.last = listed.last.end->last;
+      journal.ended_wall_ns = listed.last.end->wall_ns;
+    }
+    const auto segments = list_segments(journal.files);
+    if (!segments.ok()) return segments.status();
+    if (segments->empty()) continue;
+    journal.segments.assign(segments->begin(), segments->end());
+    discarded_.push_back(std::move(journal));
+  }
+  return absl::OkStatus();
+}
+
 // Writes even where a file is there: an older copy that was put back says too little.
 absl::Status SegmentRetention::restore_file() {
   auto file = RetentionFile::open(journal_, options_.file_permissions);
@@ -32,12 +51,17 @@ absl::Status SegmentRetention::restore_file() {
   return status;
 }
 
+absl::Status SegmentRetention::record_published(Sequence published) {
+  const absl::Status written = file_->write_published(published);
+  return written.ok() ? disk_.sync(file_->get()) : written;
+}
+
 void SegmentRetention::request_prune(Sequence below, Sequence durable) {
   prune_below_ = std::max(prune_below_, std::min(below, durable + 1));
 }
 
 bool SegmentRetention::pruning() const {
-  const std::uint64_t oldest = step_ == Step::kNone ? front() : given_up_;
+  const std::uint64_t oldest = step_ == Step::kNone || is_discarded_ ? front() : given_up_;
   return journal_.geometry.segment_last(oldest) < prune_below_;
 }
 
@@ -51,12 +75,14 @@ void SegmentRetention::advance(WriteQueue& queue, const Turn& turn) {
 void SegmentRetention::finish_recording(WriteQueue& queue, const Turn& turn) {
   sync_.submit(queue, options_.tag_base);
   if (sync_.failed()) {
-    note_failure(sync_.failure(journal_.directory));
-    step_ = Step::kNone;
+    note_failure(sync_.failure(given_up_journal().directory));
+    finish_step();
   } else if (sync_.done()) {
-    step_ = !turn.closing && unlink("jnl") ? Step::kUnlinking : Step::kNone;
     sync_.clear();
-    sync_.add({WriteRequest::Kind::kSyncDirectory, directory_.get(), 0, {}, 0}, {given_up_, "jnl"});
+    if (turn.closing || !unlink("jnl")) return finish_step();
+    step_ = Step::kUnlinking;
+    const OpenFile& directory = is_discarded_ ? discarded_.front().directory : directory_;
+    sync_.add({WriteRequest::Kind::kSyncDirectory, directory.get(), 0, {}, 0}, {given_up_, "jnl"});
   }
 }
 
@@ -64,7 +90,7 @@ void SegmentRetention::finish_unlinking(WriteQueue& queue) {
   sync_.submit(queue, options_.tag_base);
   if (sync_.failed()) {
     // Its companions stay: a power cut may bring the .jnl back.
-    note_failure(sync_.failure(journal_.directory));
+    note_failure(sync_.failure(given_up_journal().directory));
   } else if (!sync_.done()) {
     return;
   } else {
@@ -72,45 +98,83 @@ void SegmentRetention::finish_unlinking(WriteQueue& queue) {
     unlink("idx");
   }
   ++removed_count_;
-  step_ = Step::kNone;
+  finish_step();
 }
 
+// Closes a discarded journal of which nothing is left.
+void SegmentRetention::finish_step() {
+  step_ = Step::kNone;
+  const bool is_empty = is_discarded_ && discarded_.front().segments.empty();
+  is_discarded_ = false;
+  if (is_empty) discarded_.pop_front();
+}
+
+// The segment that holds durable + 1, or a newer one, stays.
 void SegmentRetention::look(WriteQueue& queue, const Turn& turn) {
-  if (journal_.geometry.segment_last(front()) > turn.durable) return;
-  if (is_due(turn)) {
+  const Sequence front_last = journal_.geometry.segment_last(front());
+  const bool may_go = front_last <= turn.durable;
+  if (may_go && front_last < prune_below_) {
     give_up_front(queue);
+    next_ns_ = turn.now_ns;
+  } else if (!may_go && discarded_.empty()) {
+    return;
+  } else if (is_due(turn)) {
+    discarded_.empty() ? give_up_front(queue) : give_up_discarded(queue);
     next_ns_ = turn.now_ns;
   } else if (options_.limits.age_ns_max != 0) {
     next_ns_ = age_checked_ns_ + kAgeCheckNs;
   }
 }
 
+// By the limits.
 bool SegmentRetention::is_due(const Turn& turn) {
-  if (journal_.geometry.segment_last(front()) < prune_below_) return true;
-  const std::uint64_t end = journal_.geometry.segment_of(turn.durable + 1) + 1;
-  const std::uint64_t count = before_.size() + (end - next_);
-  const std::uint64_t bytes = count * segment_file_bytes(journal_.geometry);
-  if (options_.limits.bytes_max != 0 && bytes > options_.limits.bytes_max) return true;
+  if (options_.limits.bytes_max != 0 && kept_bytes(turn) > options_.limits.bytes_max) return true;
   if (options_.limits.age_ns_max == 0 || turn.now_ns < age_checked_ns_ + kAgeCheckNs) return false;
   if (is_too_old(turn.wall_ns)) return true;  // and the one after it is looked at at once
   age_checked_ns_ = turn.now_ns;
   return false;
 }
 
-// Its index may be lost to a power cut; then the segments after it, which are newer, speak for it.
-bool SegmentRetention::is_too_old(std::uint64_t wall_ns) {
-  std::uint64_t newest_ns = newest_wall_ns(front());
-  for (auto later = before_.begin(); newest_ns == 0 && later != before_.end(); ++later) {
-    newest_ns = newest_wall_ns(*later);
+std::uint64_t SegmentRetention::kept_bytes(const Turn& turn) const {
+  const std::uint64_t end = journal_.geometry.segment_of(turn.durable + 1) + 1;
+  const std::uint64_t count = before_.size() + (end - next_);
+  std::uint64_t bytes = count * segment_file_bytes(journal_.geometry);
+  for (const Discarded& journal : discarded_) {
+    bytes += journal.segments.size() * segment_file_bytes(journal.files.geometry);
   }
+  return bytes;
+}
+
+bool SegmentRetention::is_too_old(std::uint64_t wall_ns) {
+  const std::uint64_t newest_ns = newest_of_front();
   return newest_ns != 0 && wall_ns > newest_ns && wall_ns - newest_ns > options_.limits.age_ns_max;
 }
 
-// 0: nobody knows.
-std::uint64_t SegmentRetention::newest_wall_ns(std::uint64_t segment) {
-  const auto opened = open_file(disk_, journal_.path(segment, "idx"), {});
+// When the newest record of the oldest segment was published; 0: not known. Its index may be lost
+// to a power cut. Then later segments show the time, or the end of a discarded journal does.
+std::uint64_t SegmentRetention::newest_of_front() const {
+  if (!discarded_.empty()) {
+    const Discarded& journal = discarded_.front();
+    const std::uint64_t front = journal.segments.front();
+    if (journal.files.geometry.segment_first(front) > journal.last) return 1;  // of no record
+    for (const std::uint64_t segment : journal.segments) {
+      const std::uint64_t newest_ns = newest_wall_ns(journal.files, segment);
+      if (newest_ns != 0) return newest_ns;
+    }
+    return journal.ended_wall_ns;
+  }
+  std::uint64_t newest_ns = newest_wall_ns(journal_, front());
+  for (auto later = before_.begin(); newest_ns == 0 && later != before_.end(); ++later) {
+    newest_ns = newest_wall_ns(journal_, *later);
+  }
+  return newest_ns;
+}
+
+std::uint64_t SegmentRetention::newest_wall_ns(const JournalFiles& journal,
+                                               std::uint64_t segment) const {
+  const auto opened = open_file(disk_, journal.path(segment, "idx"), {});
   if (!opened.ok()) return 0;
-  const auto newest = newest_time_entry(disk_, opened->get(), journal_.journal_id);
+  const auto newest = newest_time_entry(disk_, opened->get(), journal.journal_id);
   return newest.ok() && newest->has_value() ? (*newest)->wall_ns : 0;
 }
 
@@ -122,17 +186,51 @@ void SegmentRetention::give_up_front(WriteQueue& queue) {
     before_.pop_front();
   }
   options_.oldest = std::max(options_.oldest, journal_.geometry.segment_first(front()));
-  absl::Status written = file_is_lost() ? restore_file() : absl::OkStatus();
-  if (written.ok()) written = file_->write(options_.oldest);
-  if (!written.ok()) return note_failure(written);
+  const absl::Status restored = file_is_lost() ? restore_file() : absl::OkStatus();
+  if (!restored.ok()) return note_failure(restored);
+  record(queue, *file_, options_.oldest);
+}
+
+// A journal that cannot be opened for it stays as it is.
+void SegmentRetention::give_up_discarded(WriteQueue& queue) {
+  Discarded& journal = discarded_.front();
+  const absl::Status opened = open_discarded(journal);
+  if (!opened.ok()) {
+    note_failure(opened);
+    return discarded_.pop_front();
+  }
+  is_discarded_ = true;
+  given_up_ = journal.segments.front();
+  journal.segments.pop_front();
+  const std::uint64_t next = journal.segments.empty() ? given_up_ + 1 : journal.segments.front();
+  record(queue, *journal.file, journal.files.geometry.segment_first(next));
+}
+
+absl::Status SegmentRetention::open_discarded(Discarded& journal) {
+  if (journal.file) return absl::OkStatus();
+  auto directory = open_file(disk_, journal.files.directory, {.mode = OpenMode::kDirectory});
+  if (!directory.ok()) return directory.status();
+  auto file = RetentionFile::open(journal.files, options_.file_permissions);
+  if (!file.ok()) return file.status();
+  journal.directory = *std::move(directory);
+  journal.file = *std::move(file);
+  return absl::OkStatus();
+}
+
+void SegmentRetention::record(WriteQueue& queue, RetentionFile& file, Sequence oldest) {
+  const absl::Status written = file.write(oldest);
+  if (!written.ok()) {
+    note_failure(written);
+    return finish_step();
+  }
   step_ = Step::kRecording;
   sync_.clear();
-  sync_.add({WriteRequest::Kind::kSync, file_->get(), 0, {}, 0}, {.name = kRetentionFileName});
+  sync_.add({WriteRequest::Kind::kSync, file.get(), 0, {}, 0}, {.name = kRetentionFileName});
   sync_.submit(queue, options_.tag_base);
 }
 
 bool SegmentRetention::unlink(const char* suffix) {
-  const absl::Status status = remove_if_there(disk_, journal_.path(given_up_, suffix));
+  const absl::Status status = remove_if_there(disk_, given_up_journal().path(given_up_, suffix));
   if (!status.ok()) note_failure(status);
   return status.ok();
 }

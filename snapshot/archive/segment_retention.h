@@ -1,5 +1,8 @@
 // Removes whole segments, oldest first, as the limits on bytes and age and a request allow.
 //
+// The limits count every journal that `sessions` lists. Segments of discarded journals are removed
+// first, all of them if need be; requests are for the journal in use.
+//
 // In steps, one segment at a time: `oldest` moves past it and is written to the file `retention`;
 // in a later turn, when that is synced and the owner has shown the new `oldest` to readers, .jnl is
 // unlinked; the directory is synced; then .sum and .idx are unlinked. So a power cut leaves no .jnl
@@ -22,13 +25,15 @@
 #include "os/io.h"
 #include "snapshot/archive/request_batch.h"
 #include "snapshot/journal/journal_files.h"
+#include "snapshot/journal/listed_journals.h"
 #include "snapshot/journal/retention_file.h"
 
 namespace lapwing {
 
 struct Retention {
-  // Of segment files up to the durable end; those beyond it, written or prepared, come on top. A
-  // power cut takes these: counted in, they could cost all that is durable. 0: no limit.
+  // Of segment files up to the durable end, and of discarded journals. Segments beyond that end,
+  // written or prepared, come on top: a power cut takes these, so they could cost all that is
+  // durable. 0: no limit.
   std::uint64_t bytes_max = 0;
   std::uint64_t age_ns_max = 0;  // of a segment's newest record; 0: no limit
 };
@@ -50,6 +55,8 @@ class SegmentRetention {
   // The segments that were there at the start, ascending, and the session's first one. Makes
   // `retention` while there is room for it: it is needed on a full disk.
   absl::Status open(const std::vector<std::uint64_t>& present, std::uint64_t session_segment);
+  // Below the same root; oldest first. Errors: of the disk.
+  absl::Status add_discarded(const std::vector<ListedJournal>& journals);
   // Holds for what is durable by now: a later record is never removed for an earlier request.
   void request_prune(Sequence below, Sequence durable);
   // What the requests want removed is not all gone yet.
@@ -70,6 +77,8 @@ class SegmentRetention {
   // Somebody has removed or replaced `retention`.
   bool file_is_lost() const { return file_->is_lost(); }
   absl::Status restore_file();  // makes it anew
+  // The journal has failed, and its last session has published up to there. Synchronous.
+  absl::Status record_published(Sequence published);
 
   Sequence oldest() const { return options_.oldest; }
   // When the next turn has something to do; UINT64_MAX: only when durable moves or on a request.
@@ -81,14 +90,33 @@ class SegmentRetention {
  private:
   enum class Step { kNone, kRecording, kUnlinking };
 
+  // A discarded journal with segments.
+  struct Discarded {
+    JournalFiles files;
+    Sequence last = kSequenceMax;  // segments beyond it were prepared in vain
+    std::uint64_t ended_wall_ns = 0;
+    std::deque<std::uint64_t> segments;  // ascending
+    OpenFile directory;                  // from the first removal on
+    std::optional<RetentionFile> file;   // from the first removal on
+  };
+
   std::uint64_t front() const { return before_.empty() ? next_ : before_.front(); }
   void look(WriteQueue& queue, const Turn& turn);
   bool is_due(const Turn& turn);
+  std::uint64_t kept_bytes(const Turn& turn) const;
   bool is_too_old(std::uint64_t wall_ns);
-  std::uint64_t newest_wall_ns(std::uint64_t segment);
+  std::uint64_t newest_of_front() const;
+  std::uint64_t newest_wall_ns(const JournalFiles& journal, std::uint64_t segment) const;
   void give_up_front(WriteQueue& queue);
+  void give_up_discarded(WriteQueue& queue);
+  absl::Status open_discarded(Discarded& journal);
+  void record(WriteQueue& queue, RetentionFile& file, Sequence oldest);
+  const JournalFiles& given_up_journal() const {
+    return is_discarded_ ? discarded_.front().files : journal_;
+  }
   void finish_recording(WriteQueue& queue, const Turn& turn);
   void finish_unlinking(WriteQueue& queue);
+  void finish_step();
   bool unlink(const char* suffix);
   void note_failure(const absl::Status& why);
 
@@ -99,9 +127,11 @@ class SegmentRetention {
   std::optional<RetentionFile> file_;
   std::deque<std::uint64_t> before_;  // older than the session's, ascending, maybe with holes
   std::uint64_t next_ = 0;            // oldest of the session's own, which have none
+  std::deque<Discarded> discarded_;   // oldest first
   Sequence prune_below_ = 0;
   Step step_ = Step::kNone;
-  std::uint64_t given_up_ = 0;  // the segment that is being removed
+  std::uint64_t given_up_ = 0;  // the segment that is being removed …
+  bool is_discarded_ = false;   // … of the oldest discarded journal
   RequestBatch sync_;
   std::uint64_t age_checked_ns_ = 0;
   std::uint64_t next_ns_ = UINT64_MAX;

@@ -284,6 +284,10 @@ absl::StatusOr<Sequence> JournalReader::find_time(std::uint64_t wall_ns,
   return std::max({*found, bounds.oldest, Sequence{1}});
 }
 
+absl::StatusOr<Sequence> JournalReader::published() const {
+  return read_published(state_->files);
+}
+
 absl::StatusOr<JournalBounds> JournalReader::settled_bounds() {
   const SessionRecord& session = state_->sessions.sessions_of(state_->files.journal_id).back();
   const auto retained = list_retained(state_->files);

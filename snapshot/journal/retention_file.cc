@@ -22,25 +22,43 @@ std::string path_of(const JournalFiles& files) {
 bool is_valid(const RetentionEntry& entry, const JournalFiles& files) {
   return entry.checksum == checksum_of(entry) && entry.version == kJournalVersion &&
          entry.journal_id == files.journal_id && entry.oldest >= 1 &&
-         entry.oldest <= kSequenceMax && (entry.oldest - 1) % files.geometry.segment_slots == 0;
+         entry.oldest <= kSequenceMax && entry.published <= kSequenceMax &&
+         (entry.oldest - 1) % files.geometry.segment_slots == 0;
 }
 
-absl::StatusOr<Sequence> read_oldest(const JournalFiles& files, FileHandle file) {
+struct Contents {
+  Sequence oldest = 1;
+  Sequence published = kNoSequence;
+};
+
+absl::StatusOr<Contents> read_contents(const JournalFiles& files, FileHandle file) {
   RetentionEntry copies[kCopies] = {};
   const auto read = files.disk->read_at(file, 0, std::as_writable_bytes(std::span(copies)));
   if (!read.ok()) return read.status();
-  Sequence oldest = 1;
+  Contents contents;
   for (const RetentionEntry& entry : copies) {
-    if (is_valid(entry, files)) oldest = std::max(oldest, entry.oldest);
+    if (!is_valid(entry, files)) continue;
+    contents.oldest = std::max(contents.oldest, entry.oldest);
+    contents.published = std::max(contents.published, entry.published);
   }
-  return oldest;
+  return contents;
 }
 
-absl::Status write_oldest(const JournalFiles& files, FileHandle file, Sequence oldest) {
+// Of no file: as if nothing was ever written.
+absl::StatusOr<Contents> read_contents(const JournalFiles& files) {
+  const auto file = open_file(*files.disk, path_of(files), {OpenMode::kRead});
+  const Errc code = errc_of(file.status());
+  if (code == Errc::kNotFound || code == Errc::kNotALapwingFile) return Contents{};
+  if (!file.ok()) return file.status();
+  return read_contents(files, file->get());
+}
+
+absl::Status write_contents(const JournalFiles& files, FileHandle file, const Contents& contents) {
   RetentionEntry entry{};
   entry.version = kJournalVersion;
   entry.journal_id = files.journal_id;
-  entry.oldest = oldest;
+  entry.oldest = contents.oldest;
+  entry.published = contents.published;
   entry.checksum = checksum_of(entry);
   const RetentionEntry copies[kCopies] = {entry, entry};
   return files.disk->write_at(file, 0, std::as_bytes(std::span(copies)));
@@ -50,7 +68,7 @@ absl::StatusOr<OpenFile> create(const JournalFiles& files, unsigned permissions)
   const std::string path = path_of(files);
   auto file = create_unfinished(*files.disk, path, {.permissions = permissions});
   if (!file.ok()) return file.status();
-  absl::Status status = write_oldest(files, file->get(), 1);
+  absl::Status status = write_contents(files, file->get(), {});
   if (status.ok()) status = finish_file(*files.disk, *file, path);
   if (!status.ok()) return status;
   return file;
@@ -59,11 +77,15 @@ absl::StatusOr<OpenFile> create(const JournalFiles& files, unsigned permissions)
 }  // namespace
 
 absl::StatusOr<Sequence> read_retained_from(const JournalFiles& files) {
-  const auto file = open_file(*files.disk, path_of(files), {OpenMode::kRead});
-  const Errc code = errc_of(file.status());
-  if (code == Errc::kNotFound || code == Errc::kNotALapwingFile) return Sequence{1};
-  if (!file.ok()) return file.status();
-  return read_oldest(files, file->get());
+  const auto contents = read_contents(files);
+  if (!contents.ok()) return contents.status();
+  return contents->oldest;
+}
+
+absl::StatusOr<Sequence> read_published(const JournalFiles& files) {
+  const auto contents = read_contents(files);
+  if (!contents.ok()) return contents.status();
+  return contents->published;
 }
 
 // The names first: whatever retention removes between the two looks is in the second.
@@ -83,17 +105,22 @@ absl::StatusOr<RetentionFile> RetentionFile::open(const JournalFiles& files, uns
   if (errc_of(there.status()) == Errc::kNotFound) {
     auto made = create(files, permissions);
     if (!made.ok()) return made.status();
-    return RetentionFile(files, *std::move(made), 1);
+    return RetentionFile(files, *std::move(made), 1, kNoSequence);
   }
   if (!there.ok()) return there.status();
-  const auto oldest = read_oldest(files, there->get());
-  if (!oldest.ok()) return oldest.status();
-  return RetentionFile(files, *std::move(there), *oldest);
+  const auto contents = read_contents(files, there->get());
+  if (!contents.ok()) return contents.status();
+  return RetentionFile(files, *std::move(there), contents->oldest, contents->published);
 }
 
 absl::Status RetentionFile::write(Sequence oldest) {
   oldest_ = std::max(oldest_, oldest);
-  return write_oldest(files_, file_.get(), oldest_);
+  return write_contents(files_, file_.get(), {oldest_, published_});
+}
+
+absl::Status RetentionFile::write_published(Sequence published) {
+  published_ = std::max(published_, published);
+  return write_contents(files_, file_.get(), {oldest_, published_});
 }
 
 bool RetentionFile::is_lost() const {

@@ -1,4 +1,5 @@
-// The file `retention` of a journal: up to where retention has removed its segments.
+// The file `retention` of a journal: up to where retention has removed its segments, and how far a
+// journal that failed was published.
 //
 // It is written and synced before a segment is unlinked. So a segment that is missing at or above
 // what it says was not removed by retention: its records are lost, and whoever reads is told.
@@ -23,6 +24,10 @@ inline constexpr char kRetentionFileName[] = "retention";
 // What `retention` of that journal says; 1 if there is none. Errors: of the disk.
 absl::StatusOr<Sequence> read_retained_from(const JournalFiles& files);
 
+// The newest sequence that the last session of a failed journal published, whether or not the
+// journal has it; kNoSequence if that is not known. Errors: of the disk.
+absl::StatusOr<Sequence> read_published(const JournalFiles& files);
+
 // The segments that a journal retains, and the oldest sequence: a record from there on whose
 // segment is missing is lost and was not pruned.
 struct RetainedSegments {
@@ -42,19 +47,21 @@ class RetentionFile {
   static absl::StatusOr<RetentionFile> open(const JournalFiles& files, unsigned permissions = 0600);
 
   Sequence oldest() const { return oldest_; }
-  // Overwrites both copies; the caller syncs. Never decreases.
+  // Overwrite both copies; the caller syncs. Neither decreases.
   absl::Status write(Sequence oldest);
+  absl::Status write_published(Sequence published);
   FileHandle get() const { return file_.get(); }
   // Somebody has removed or replaced the file.
   bool is_lost() const;
 
  private:
-  RetentionFile(const JournalFiles& files, OpenFile file, Sequence oldest)
-      : files_(files), file_(std::move(file)), oldest_(oldest) {}
+  RetentionFile(const JournalFiles& files, OpenFile file, Sequence oldest, Sequence published)
+      : files_(files), file_(std::move(file)), oldest_(oldest), published_(published) {}
 
   JournalFiles files_;
   OpenFile file_;
   Sequence oldest_ = 1;
+  Sequence published_ = kNoSequence;
 };
 
 }  // namespace lapwing

@@ -1,6 +1,7 @@
 #include "snapshot/recovery/recovery.h"
 
 #include <algorithm>
+#include <cstring>
 #include <ranges>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "lapwing/error.h"
 #include "proto/ring_words.h"
 #include "proto/schema_label.h"
+#include "proto/slot_stamp.h"
 #include "proto/text_field.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/journal_proof.h"
@@ -67,6 +69,7 @@ class Settler {
 
  private:
   absl::Status look_at_ring(const RingOpener& open_ring);
+  absl::Status open_ring_of_session(const RingOpener& open_ring);
   absl::Status look_at_sums();
   void look_for_broken_promise(Sequence walked);
   absl::Status look_at_files();
@@ -76,6 +79,8 @@ class Settler {
 
   absl::Status end_unused();
   absl::Status end_failed();
+  Sequence published_in_ring() const;
+  void record_published();
   absl::Status recover();
   absl::Status cut();
 
@@ -113,8 +118,12 @@ absl::Status Settler::look(const RingOpener& open_ring) {
   facts_.has_session = true;
   facts_.has_reservation = last->reserved_through != 0;
   facts_.end = last->end ? last->end->how : SessionEnd::kNone;
-  if (facts_.end == SessionEnd::kFailed) return absl::OkStatus();
   files_ = journal_files_of(disk_, journal_root_, last->begin);
+  if (facts_.end == SessionEnd::kFailed) {
+    // It shows how far live delivery went, and is needed for nothing else.
+    open_ring_of_session(open_ring).IgnoreError();
+    return absl::OkStatus();
+  }
   absl::Status status = look_at_ring(open_ring);
   if (!status.ok() || (facts_.same_boot && facts_.ring_failed)) return status;
   status = look_at_sums();
@@ -133,8 +142,13 @@ bool Settler::ring_is_ours(const RingHeader& header) const {
 // A session with an end needs no ring; a ring of another session published nothing.
 absl::Status Settler::look_at_ring(const RingOpener& open_ring) {
   facts_.same_boot = session_->begin.boot_id == boot_id_;
+  return session_->end ? absl::OkStatus() : open_ring_of_session(open_ring);
+}
+
+absl::Status Settler::open_ring_of_session(const RingOpener& open_ring) {
+  facts_.same_boot = session_->begin.boot_id == boot_id_;
   const std::string& path = sessions_.ring_path();
-  if (session_->end || !facts_.same_boot || path.empty()) return absl::OkStatus();
+  if (!facts_.same_boot || path.empty()) return absl::OkStatus();
   auto ring = open_ring(path);
   if (errc_of(ring.status()) == Errc::kBusTaken) return ring.status();
   if (!ring.ok()) {
@@ -235,6 +249,7 @@ absl::StatusOr<Settled> Settler::act() {
     case SettleRow::kFresh:
       return new_journal(Settlement::kFresh);
     case SettleRow::kReset:
+      record_published();
       return new_journal(Settlement::kReset);
     case SettleRow::kContinue:
       return continued(Settlement::kContinued);
@@ -263,8 +278,38 @@ absl::Status Settler::end_unused() {
 // What was announced as durable before the failure; what came after is known to be uncertain.
 absl::Status Settler::end_failed() {
   const Sequence reserved = std::max(session_->reserved_through, first() - 1);
-  return sessions_.append_end(SessionEnd::kFailed,
-                              std::clamp(words_.durable, first() - 1, reserved));
+  const absl::Status ended =
+      sessions_.append_end(SessionEnd::kFailed, std::clamp(words_.durable, first() - 1, reserved));
+  if (ended.ok()) record_published();
+  return ended;
+}
+
+// Head, and the records of a batch that head does not count yet.
+Sequence Settler::published_in_ring() const {
+  const RingHeader& header = ring_->header;
+  Sequence last = words_.head;
+  for (std::uint64_t beyond = 0; beyond < header.capacity; ++beyond) {
+    Word stamp;
+    std::memcpy(&stamp, ring_->slots + last % header.capacity * header.slot_bytes, sizeof stamp);
+    if (stamp != ready_stamp(last + 1)) break;
+    ++last;
+  }
+  return last;
+}
+
+// The ring is removed after a start, and readers that come later would not learn what they lack. It
+// keeps no publisher from starting.
+void Settler::record_published() {
+  if (!ring_ || published_in_ring() <= sessions_.last()->end->last) return;
+  absl::StatusOr<RetentionFile> file = RetentionFile::open(files_);
+  absl::Status status = file.ok() ? file->write_published(published_in_ring()) : file.status();
+  if (status.ok()) status = disk_.sync(file->get());
+  if (!status.ok()) {
+    log_.push_back(
+        log_entry(LogEvent::kJournalTrouble,
+                  absl::StrCat("readers will not learn that records up to ", published_in_ring(),
+                               " were published: ", status.message())));
+  }
 }
 
 absl::Status Settler::recover() {
@@ -296,10 +341,12 @@ Settled Settler::new_journal(Settlement how) const {
   settled.ring_path = sessions_.ring_path();
   const std::string journal = session_->begin.journal_id.hex();
   const Sequence last = sessions_.last()->end->last;
-  settled.log = {log_entry(LogEvent::kJournalAbandoned,
-                           absl::StrCat("journal ", journal, " has failed after ", last,
-                                        ": it stays as it is, a new one begins at sequence 1"),
-                           {{"journal", journal}, {"last", last}})};
+  settled.log = log_;
+  settled.log.push_back(
+      log_entry(LogEvent::kJournalAbandoned,
+                absl::StrCat("journal ", journal, " has failed after ", last,
+                             ": readers get it first, and a new one begins at sequence 1"),
+                {{"journal", journal}, {"last", last}}));
   return settled;
 }
 

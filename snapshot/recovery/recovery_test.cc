@@ -6,7 +6,9 @@
 #include <map>
 
 #include "lapwing/error.h"
+#include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/journal_reader.h"
+#include "snapshot/journal/retention_file.h"
 #include "testing/journal_fixture.h"
 #include "testing/ring_fixture.h"
 
@@ -115,6 +117,24 @@ TEST_CASE("Row failed: a new journal at 1, the old one untouched, damaged or not
   REQUIRE(settled->next == 1);
   REQUIRE(settled->ring_path == "ring-11");
   REQUIRE(all_files(journal) == before);
+}
+
+TEST_CASE("Rows failed: what a killed publisher's ring says of live delivery is kept for readers") {
+  const bool is_end_recorded = GENERATE(true, false);
+  const bool has_batch = GENERATE(true, false);
+  Killed killed;
+  killed.ring.fail(JournalState::kFailed);
+  if (is_end_recorded) killed.journal.end(kSession, 100, SessionEnd::kFailed);
+  if (has_batch) killed.ring.finish_slot(778);  // head does not count it yet
+  const auto settled = settle_with(killed.journal, killed.ring.opener());
+  REQUIRE(settled.ok());
+  REQUIRE(settled->how == Settlement::kReset);
+  const auto log = SessionLog::open_read_only(killed.journal.disk(), killed.journal.root());
+  REQUIRE(log.ok());
+  const JournalFiles files =
+      journal_files_of(killed.journal.disk(), killed.journal.root(), log->last()->begin);
+  CHECK(read_published(files).value() == (has_batch ? 778 : 777));
+  CHECK(read_retained_from(files).value() == 1);
 }
 
 TEST_CASE("Row end: the journal continues after it, and after its void") {

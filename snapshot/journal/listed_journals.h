@@ -1,0 +1,33 @@
+// The journals of a journal root in the order in which publishers began them.
+//
+// A publisher begins another journal when the last one has failed. All but the newest journal are
+// discarded: nothing is added to them, and their files stay until retention removes them.
+//
+// Thread safety: plain values and free functions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "os/io.h"
+#include "snapshot/journal/journal_files.h"
+#include "snapshot/journal/session_rules.h"
+
+namespace lapwing {
+
+struct ListedJournal {
+  SessionRecord first;  // its first session
+  SessionRecord last;   // its last session; has an end if the journal is discarded
+
+  const Id128& id() const { return first.begin.journal_id; }
+};
+
+// Oldest first. `sessions` are those of one journal root.
+std::vector<ListedJournal> listed_journals(const std::vector<SessionRecord>& sessions);
+
+// Whether files of a discarded journal still hold records. Errors: of the disk.
+absl::StatusOr<bool> holds_records(Disk& disk, const std::string& journal_root,
+                                   const ListedJournal& journal);
+
+}  // namespace lapwing
