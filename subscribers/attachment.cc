@@ -132,6 +132,27 @@ absl::StatusOr<Attachment> Attachment::to_remains(const std::string& bus_directo
   return attachment;
 }
 
+absl::StatusOr<Attachment> Attachment::to_discarded(const Attachment& newest,
+                                                    const ListedJournal& journal) {
+  const SessionBegin& begin = journal.last.begin;
+  Attachment attachment;
+  attachment.is_discarded_ = true;
+  attachment.session_id_ = begin.session_id;
+  attachment.journal_id_ = begin.journal_id;
+  attachment.records_.record_bytes = begin.record_bytes;
+  if (absl::Status opened = attachment.open_journal(newest.journal_root_); !opened.ok())
+    return opened;
+  absl::StatusOr<JournalBounds> settled = attachment.journal_->settled_bounds();
+  if (!settled.ok()) return settled.status();
+  attachment.settled_ = *settled;
+  const SchemaLabel label = get_schema(begin);
+  const Schema* const described = newest.records_.description.get();
+  attachment.records_ = identify_records(
+      label.name, begin.record_bytes,
+      attachment.find_description(label.hash, described != nullptr ? described->text() : ""));
+  return attachment;
+}
+
 // Of what is left, by whoever is trusted most: the session log, the ring, bus.json itself.
 std::uint64_t Attachment::described_hash(const BusDescription& bus) const {
   if (journal_ != nullptr) return journal_->sessions().find(session_id_)->begin.schema_hash;
@@ -160,6 +181,8 @@ absl::Status Attachment::open_journal(const std::string& root) {
                                                    "`lapwing verify`"));
   }
   session_first_ = session->first();
+  const SessionLog& log = journal_->sessions();
+  follows_journal_ = log.dropped() > 0 || log.sessions().front().begin.journal_id != journal_id_;
   return absl::OkStatus();
 }
 
@@ -253,6 +276,17 @@ std::uint64_t Attachment::heartbeat_age_ns(std::uint64_t now_ns) const {
   if (!has_publisher_) return 0;
   const std::uint64_t beat_ns = load_heartbeat(map_->words());
   return now_ns > beat_ns ? now_ns - beat_ns : 0;
+}
+
+std::vector<ListedJournal> Attachment::journals() const {
+  if (!journal_) return {};
+  std::vector<ListedJournal> journals = listed_journals(journal_->sessions().sessions());
+  while (journals.back().id() != journal_id_) journals.pop_back();  // a publisher is just starting
+  return journals;
+}
+
+absl::StatusOr<bool> Attachment::holds_records(const ListedJournal& journal) const {
+  return lapwing::holds_records(*disk_, journal_root_, journal);
 }
 
 std::vector<SessionLeg> Attachment::sessions() const {

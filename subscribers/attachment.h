@@ -1,5 +1,5 @@
 // One session of a bus as a subscriber holds it: the socket to its publisher, its ring, its
-// journal.
+// journal. Or a discarded journal, which is left of a publisher that began another one.
 //
 // Any of the three may be missing: a bus may keep no journal; what a dead publisher left is read
 // without a socket, and without a ring where its file is gone; a publisher that has too many clients
@@ -25,6 +25,7 @@
 #include "os/posix_io.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/journal/journal_reader.h"
+#include "snapshot/journal/listed_journals.h"
 #include "subscribers/record_identity.h"
 #include "subscribers/session_trail.h"
 
@@ -45,6 +46,10 @@ class Attachment {
   // journal.
   static absl::StatusOr<Attachment> to_remains(const std::string& bus_directory,
                                                const BusDescription& bus);
+  // A journal that `sessions` lists before that of `newest`: its files, up to its last session's
+  // end. Errors: those of JournalReader::open and of settled_bounds().
+  static absl::StatusOr<Attachment> to_discarded(const Attachment& newest,
+                                                 const ListedJournal& journal);
 
   Attachment(Attachment&&) = default;
   Attachment& operator=(Attachment&&) = delete;
@@ -52,6 +57,14 @@ class Attachment {
   const Id128& session_id() const { return session_id_; }
   Sequence session_first() const { return session_first_; }
   const Id128& journal_id() const { return journal_id_; }
+  // The publisher continued with another journal, which `sessions` lists after this one.
+  bool is_discarded() const { return is_discarded_; }
+  // `sessions` lists a journal before this one.
+  bool follows_journal() const { return follows_journal_; }
+  // The journals that `sessions` lists, oldest first, this one last; none without a journal.
+  std::vector<ListedJournal> journals() const;
+  // Whether files of one of them still hold records. Errors: of the disk.
+  absl::StatusOr<bool> holds_records(const ListedJournal& journal) const;
   const RecordIdentity& records() const { return records_; }
   const std::string& schema() const { return records_.schema; }
   std::uint32_t record_bytes() const { return records_.record_bytes; }
@@ -108,6 +121,8 @@ class Attachment {
   Sequence session_first_ = 1;  // where there is no journal
   RecordIdentity records_;
   bool has_publisher_ = false;
+  bool is_discarded_ = false;
+  bool follows_journal_ = false;
   std::optional<ControlClient> control_;
   std::string why_no_place_;
   std::shared_ptr<const RingMap> map_;

@@ -14,7 +14,7 @@
 //              (snapshot_join.h)                    kEnded             no such fold
 //   kCatchUp   reads the journal up to `archived`,  kLive    the ring holds the next record with
 //              the ring for what lies beyond                 half its slots to spare
-//              (catch_up.h)
+//              (catch_up.h)                         kSeeking a discarded journal is read to its end
 //   kLive      reads the ring (read_cursor.h)       kCatchUp    lapped, and it is to be filled
 //                                                   kSnapshot   lapped, and a state is to follow
 //                                                   kSeeking    the session is read to its end
@@ -34,6 +34,10 @@
 // The end of a session. A closed socket, a silent heartbeat or the ring's `closed` only end the
 // watch (publisher_watch.h); the ring is read once more after that, and the first empty read is the
 // end (leave()).
+//
+// Discarded journals. Whatever the search finds, choose_discarded() (starting_point.h) names the
+// journal to read first. A discarded one is an attachment without ring and publisher. At its end
+// (leave_journal()) the search finds the bus again, and the next journal in `sessions` follows.
 //
 // What has its place before a sequence (the next session, `caught up`) and the upkeep every
 // kUpkeepRecords records share one comparison of the hot path, which is with the read path's limit:
@@ -166,6 +170,7 @@ class Follower final : public WaitSource {
   std::uint64_t state_size() const { return state_size_; }
   const absl::Status& status() const { return status_; }
   bool is_filtered() const { return filter_.has_value(); }
+  bool follows_journal() const { return follows_journal_; }
   OnGap on_gap() const { return options_.on_gap; }
   // Of the event that was delivered last.
   const std::string& text() const { return outbox_.text(); }
@@ -272,6 +277,8 @@ class Follower final : public WaitSource {
 
   // Joining and coming back: follower_join.cc.
   Turn on_found(Attachment found);
+  Turn on_attached(Attachment found);
+  absl::Status check_fits(const Attachment& found);
   void keep_description(const std::shared_ptr<const Schema>& before);
   Turn join();
   Turn begin();
@@ -300,6 +307,7 @@ class Follower final : public WaitSource {
   std::string said_of_place();
   ClientState client_state() const;
   Turn leave();
+  Turn leave_journal();
   Turn end(absl::Status status);
   void close_everything();
 
@@ -357,7 +365,9 @@ class Follower final : public WaitSource {
   // The session.
   std::optional<Attachment> attachment_;  // in every phase but kSeeking and kEnded
   SessionTrail trail_;
+  bool journal_done_ = false;  // the trail's journal is discarded, and was read to its end
   Id128 session_id_;
+  bool follows_journal_ = false;  // as of the attachment
   // The session of which kPublisherGone was delivered last, and its sequence.
   std::pair<Id128, Sequence> gone_said_ = {Id128{}, kNoSequence};
   RecordIdentity records_;  // of the session that is read

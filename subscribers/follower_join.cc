@@ -22,7 +22,19 @@ Follower::Turn Follower::on_seeking() {
   return given_up.ok() ? nothing() : end(std::move(given_up));
 }
 
+// Of several journals, the first one that is still to be read is attached. A start in the future
+// waits for the newest.
 Follower::Turn Follower::on_found(Attachment found) {
+  if (floating_) return on_attached(std::move(found));
+  const absl::StatusOr<std::optional<ListedJournal>> older =
+      choose_discarded(options_, trail_, journal_done_, found);
+  if (!older.ok()) return end(older.status());
+  if (!*older) return on_attached(std::move(found));
+  absl::StatusOr<Attachment> discarded = Attachment::to_discarded(found, **older);
+  return discarded.ok() ? on_attached(*std::move(discarded)) : end(discarded.status());
+}
+
+absl::Status Follower::check_fits(const Attachment& found) {
   absl::Status fits = check_policy(options_, found);
   if (fits.ok() && options_.expect) fits = check_expected(*options_.expect, found.records());
   if (fits.ok() && !joined_) fits = check_start(options_, found);
@@ -39,10 +51,15 @@ Follower::Turn Follower::on_found(Attachment found) {
   if (fits.ok() && filter_) {
     fits = filter_->begin(options_.directory, found.records().description.get());
   }
-  if (!fits.ok()) return end(std::move(fits));
-  const bool same_session = joined_ && found.session_id() == session_id_;
+  return fits;
+}
+
+Follower::Turn Follower::on_attached(Attachment found) {
+  if (absl::Status fits = check_fits(found); !fits.ok()) return end(std::move(fits));
+  const bool same_session = joined_ && !found.is_discarded() && found.session_id() == session_id_;
   attachment_.emplace(std::move(found));
   session_id_ = attachment_->session_id();
+  follows_journal_ = attachment_->follows_journal();
   cursor_.set_ring(attachment_->ring());
   watch_.attach(attachment_->has_publisher());
   keep_description(std::exchange(records_, attachment_->records()).description);
@@ -56,13 +73,17 @@ Follower::Turn Follower::on_found(Attachment found) {
   place_request_.start(monotonic_ns());
   is_place_said_ = false;
   if (!joined_) return join();
-  cursor_.ledger.reattached();
+  if (!journal_done_) cursor_.ledger.reattached();
   const std::optional<Sequence> gone = std::exchange(gone_, std::nullopt);
   if (same_session) {
     floating_ = false;  // its publisher was only slow to come: live begins here
   } else {
     if (gone) announce(ItemKind::kPublisherGone, *gone, search_.left());
+    const bool comes_from_discarded = journal_done_;
     rejoin();
+    if (comes_from_discarded && !backlog_.caught_up() && !attachment_->is_discarded()) {
+      return join();
+    }
   }
   enter_stream();
   return again();
@@ -79,6 +100,7 @@ void Follower::keep_description(const std::shared_ptr<const Schema>& before) {
 Follower::Turn Follower::join() {
   joined_ = true;
   backlog_.begin(attachment_->newest());
+  if (attachment_->is_discarded()) backlog_.put_off();
   if (!attachment_->has_publisher() || journal() == nullptr) return begin();
   if (attachment_->control() == nullptr) {
     backlog_.cannot_ask(attachment_->bounds().durable,
@@ -102,6 +124,10 @@ Follower::Turn Follower::on_flushing() {
 
 // Steps 3 and 4: S by the chosen start, then the stream from S + 1.
 Follower::Turn Follower::begin() {
+  if (!trail_.empty()) {  // it has read a discarded journal first
+    enter_stream();
+    return again();
+  }
   if (options_.start.kind == Start::Kind::kSnapshot) return begin_snapshot(kNoSequence);
   absl::StatusOr<StartingPoint> start = choose_start(options_, *attachment_, backlog_.joined_at());
   if (!start.ok()) return end(start.status());
@@ -128,16 +154,24 @@ Follower::Turn Follower::begin_at(StartingPoint start) {
 void Follower::rejoin() {
   std::string why = why_start_over(trail_, cursor_.ledger.held(), *attachment_);
   if (!why.empty()) return start_over(std::move(why));
+  journal_done_ = false;  // an older copy of `sessions` was put back
   trail_.extend(attachment_->sessions());
   if (std::exchange(floating_, false))
     cursor_.next = std::max(cursor_.next, attachment_->session_first());
   pass_over_void();
 }
 
+// At the oldest record, or behind a discarded journal at the first one: what is missing before the
+// oldest is a loss then.
 void Follower::start_over(std::string why) {
   before_beginning_ = position();
-  cursor_.next = oldest_of(*attachment_);
-  backlog_.restart(attachment_->newest());
+  const bool follows = std::exchange(journal_done_, false) && journal() != nullptr;
+  cursor_.next = follows ? attachment_->sessions().front().first : oldest_of(*attachment_);
+  if (attachment_->is_discarded()) {
+    backlog_.put_off();
+  } else {
+    backlog_.restart(attachment_->newest());
+  }
   floating_ = false;
   cursor_.ledger.restart();
   cursor_.ledger.session_seen();

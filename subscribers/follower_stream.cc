@@ -108,7 +108,7 @@ Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {
     case CatchUp::Outcome::kAtEnd:
       break;
   }
-  return leave();
+  return attachment_->is_discarded() ? leave_journal() : leave();
 }
 
 Follower::Turn Follower::on_live(std::span<std::byte> out) {
@@ -302,6 +302,29 @@ Follower::Turn Follower::leave() {
   if (std::exchange(gone_said_, {session_id_, last}) == std::pair(session_id_, last))
     return nothing();
   return announce(ItemKind::kPublisherGone, last, std::move(text));
+}
+
+// A discarded journal is read to its end. The next one is attached in another call: the records of
+// one batch are of one session, and of one size.
+Follower::Turn Follower::leave_journal() {
+  const absl::StatusOr<Sequence> published = journal()->published();
+  if (!published.ok()) return end(published.status());
+  if (*published >= cursor_.next) {
+    CatchUp::Read rest{
+        .outcome = CatchUp::Outcome::kHole, .last = *published, .cause = GapCause::kSession};
+    rest.detail = absl::StrCat("sequences ", cursor_.next, " to ", *published,
+                               " were published after journal ", attachment_->journal_id().hex(),
+                               " had failed, and are in no file");
+    return on_hole(std::move(rest));
+  }
+  journal_done_ = true;
+  std::string text = absl::StrCat("journal ", attachment_->journal_id().hex(), " of bus ",
+                                  options_.directory, " was read to its end");
+  close_everything();
+  cursor_.phase = Phase::kSeeking;
+  cursor_.attention = 0;
+  search_.start({Id128{}, /*closed=*/false, std::move(text), cursor_.next});
+  return nothing();
 }
 
 Follower::Turn Follower::end(absl::Status status) {

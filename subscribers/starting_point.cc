@@ -1,12 +1,28 @@
 #include "subscribers/starting_point.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 
 namespace lapwing {
 namespace {
+
+// `lapwing repair` writes such a session for a journal of which `sessions` was lost: it covers all
+// the sessions that the journal once had.
+bool is_rebuilt(const SessionRecord& session) {
+  return session.end && session.end->how == SessionEnd::kFailed && !session.begin.has_ring;
+}
+
+// The session of that id, or the one that stands for it; null if the journal lists neither.
+const SessionRecord* find_session(const Attachment& attachment, const Id128& session_id) {
+  const SessionLog& log = attachment.journal()->sessions();
+  if (const SessionRecord* const session = log.find(session_id)) return session;
+  const SessionRecord* const only = log.find(attachment.session_id());
+  return only != nullptr && only->first() == 1 && is_rebuilt(*only) ? only : nullptr;
+}
 
 // Why this journal does not contain the stored position; empty if it does.
 std::string reset_reason(const StoredPosition& stored, const Attachment& attachment,
@@ -15,13 +31,15 @@ std::string reset_reason(const StoredPosition& stored, const Attachment& attachm
     return absl::StrCat("the stored position is of journal ", stored.journal_id.hex(),
                         ", but this bus now keeps journal ", attachment.journal_id().hex());
   }
-  const SessionRecord* const session = attachment.journal()->sessions().find(stored.session_id);
+  const SessionRecord* const session = find_session(attachment, stored.session_id);
   if (session == nullptr) {
     return absl::StrCat("the stored position is of session ", stored.session_id.hex(),
                         ", which journal ", stored.journal_id.hex(), " does not list");
   }
   // A journal that fails ends at once; its session goes on, and the ring says how far.
   const bool in_ring = stored.session_id == attachment.session_id() && attachment.ring() != nullptr;
+  // Without the ring no record shows how far that was.
+  if (session->end && session->end->how == SessionEnd::kFailed && !in_ring) return "";
   const Sequence last = session->end && !in_ring ? session->end->last : newest;
   if (stored.sequence <= last) return "";
   // Records are delivered before head counts them, those of a batch long before.
@@ -73,6 +91,78 @@ absl::Status check_start(const SubscriberOptions& options, const Attachment& att
   return absl::OkStatus();
 }
 
+namespace {
+
+// The first one that still holds records, or the newest.
+absl::StatusOr<std::size_t> oldest_with_records(const std::vector<ListedJournal>& journals,
+                                                const Attachment& newest) {
+  for (std::size_t i = 0; i + 1 < journals.size(); ++i) {
+    const absl::StatusOr<bool> holds = newest.holds_records(journals[i]);
+    if (!holds.ok()) return holds.status();
+    if (*holds) return i;
+  }
+  return journals.size() - 1;
+}
+
+// The newest journal that had begun by then, or else the oldest.
+absl::StatusOr<std::size_t> journal_at_time(const std::vector<ListedJournal>& journals,
+                                            std::uint64_t utc_ns, const Attachment& newest) {
+  const absl::StatusOr<std::size_t> oldest = oldest_with_records(journals, newest);
+  if (!oldest.ok()) return oldest;
+  std::size_t chosen = journals.size() - 1;
+  while (chosen > *oldest && journals[chosen].first.begin.wall_ns > utc_ns) --chosen;
+  return chosen;
+}
+
+absl::StatusOr<std::size_t> choose_journal(const std::vector<ListedJournal>& journals,
+                                           const SubscriberOptions& options,
+                                           const SessionTrail& trail, bool is_done,
+                                           const Attachment& newest) {
+  const auto find = [&](const Id128& id) {
+    return static_cast<std::size_t>(std::ranges::find(journals, id, &ListedJournal::id) -
+                                    journals.begin());
+  };
+  const std::size_t last = journals.size() - 1;
+  if (last == 0 && !options.start.journal) return last;
+  if (!trail.empty()) {
+    const std::size_t read = find(trail.journal_id());
+    if (read < journals.size()) return std::min(is_done ? read + 1 : read, last);
+    return oldest_with_records(journals, newest);
+  }
+  if (options.start.journal) {
+    const std::size_t named = find(*options.start.journal);
+    if (named < journals.size()) return named;
+    return make_error(
+        Errc::kNotFound,
+        absl::StrCat("bus ", options.directory, " lists no journal ", options.start.journal->hex(),
+                     ": `lapwing info` lists its journals. Name one of them"));
+  }
+  if (options.start.position) {
+    const std::size_t stored = find(options.start.position->journal_id);
+    return stored < journals.size() ? stored : oldest_with_records(journals, newest);
+  }
+  if (options.start.kind == Start::Kind::kOldest) return oldest_with_records(journals, newest);
+  if (options.start.kind == Start::Kind::kTime) {
+    return journal_at_time(journals, options.start.value, newest);
+  }
+  return last;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<ListedJournal>> choose_discarded(const SubscriberOptions& options,
+                                                              const SessionTrail& trail,
+                                                              bool is_done,
+                                                              const Attachment& newest) {
+  std::vector<ListedJournal> journals = newest.journals();
+  if (journals.empty()) return std::nullopt;
+  const absl::StatusOr<std::size_t> chosen =
+      choose_journal(journals, options, trail, is_done, newest);
+  if (!chosen.ok()) return chosen.status();
+  if (journals[*chosen].id() == newest.journal_id()) return std::nullopt;
+  return std::optional<ListedJournal>(std::move(journals[*chosen]));
+}
+
 absl::StatusOr<StartingPoint> choose_start(const SubscriberOptions& options,
                                            const Attachment& attachment, Sequence newest) {
   if (options.start.position) return continue_after(*options.start.position, attachment, newest);
@@ -100,10 +190,16 @@ std::string why_start_over(const SessionTrail& trail, Sequence held, const Attac
     return "the next session keeps no journal to continue from: its sequences begin anew";
   }
   if (attachment.journal_id() != trail.journal_id()) {
-    return absl::StrCat("what was delivered is of history ", trail.journal_id().hex(),
-                        ", but this bus now keeps journal ", attachment.journal_id().hex());
+    const std::vector<ListedJournal> journals = attachment.journals();
+    if (std::ranges::find(journals, trail.journal_id(), &ListedJournal::id) == journals.end()) {
+      return absl::StrCat("what was delivered is of history ", trail.journal_id().hex(),
+                          ", but this bus now keeps journal ", attachment.journal_id().hex());
+    }
+    return absl::StrCat("journal ", trail.journal_id().hex(),
+                        " has ended, because it failed or was ended by `lapwing repair`; journal ",
+                        attachment.journal_id().hex(), " follows");
   }
-  if (attachment.journal()->sessions().find(trail.current()) == nullptr) {
+  if (find_session(attachment, trail.current()) == nullptr) {
     return absl::StrCat("the journal was rewritten: it does not list session ",
                         trail.current().hex(), " any more, which was read before");
   }

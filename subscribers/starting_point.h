@@ -1,8 +1,12 @@
-// Which sequence a subscriber that joins, or comes back, takes first.
+// Which journal a subscriber that joins, or comes back, reads first, and at which sequence.
+//
+// `sessions` lists journals in the order in which publishers began them (docs/bootstrap.md, "When
+// the journal changes"). A subscriber reads from some journal to the newest one, each to its end.
 //
 // Thread safety: free functions over what the caller owns.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -24,8 +28,17 @@ struct StartingPoint {
 absl::Status check_policy(const SubscriberOptions& options, const Attachment& attachment);
 absl::Status check_start(const SubscriberOptions& options, const Attachment& attachment);
 
+// The discarded journal to read before the newest one, which is that of `newest`; nothing if the
+// newest one is to be read now. `trail` is empty before the first record is chosen; afterwards it
+// names the journal that was read last, and `is_done` if that was read to its end. Errors: kNotFound
+// if the start names a journal that is not listed; of the disk.
+absl::StatusOr<std::optional<ListedJournal>> choose_discarded(const SubscriberOptions& options,
+                                                              const SessionTrail& trail,
+                                                              bool is_done,
+                                                              const Attachment& newest);
+
 // The first sequence by `options`, which were checked, on a bus whose newest record is `newest`. A
-// stored position that this journal does not contain starts over at the oldest, and says so.
+// stored position that this journal does not contain starts over at the oldest, with a reason.
 // Errors: those of find_time.
 absl::StatusOr<StartingPoint> choose_start(const SubscriberOptions& options,
                                            const Attachment& attachment, Sequence newest);

@@ -51,6 +51,7 @@ Event Subscriber::State::event_of(const Item& item) {
   made.is_first_session = item.kind == ItemKind::kSession && follower.counters().records == 0 &&
                           follower.counters().sessions <= 1;
   made.is_filtered = follower.is_filtered();
+  made.follows_journal = follower.follows_journal();
   made.on_gap = follower.on_gap();
   if (follower.fold() != nullptr) made.fold = follower.fold()->shape().name;
   if (item.kind == ItemKind::kSnapshotComplete) made.state_entries = follower.state_size();
@@ -101,6 +102,13 @@ absl::Status check_start(const Start& start, OnGap on_gap) {
                       absl::StrCat("Start::value is ", start.value,
                                    ", and Start::kind is not that of Start::at() or Start::time(), "
                                    "which alone go by it; leave it out"));
+  }
+  const bool reads_history =
+      start.kind == Kind::kOldest || start.kind == Kind::kSequence || start.kind == Kind::kTime;
+  if (start.journal && !reads_history) {
+    return make_error(Errc::kInvalidArgument,
+                      "Start::journal is given, and Start::kind is not that of Start::oldest(), "
+                      "Start::at() or Start::time(), which alone go by it; leave it out");
   }
   const bool loads_state = start.kind == Kind::kSnapshot || on_gap == OnGap::kSnapshot;
   if (!loads_state && (start.fold != nullptr || !start.fold_name.empty())) {

@@ -111,6 +111,10 @@ struct Start {
   std::string fold_name = {};
   std::shared_ptr<const Fold> fold = {};
   std::optional<StoredPosition> position = {};  // kAfter
+  // For kOldest, kSequence and kTime: the journal to begin in (History::journals() lists them). By
+  // default kOldest begins in the oldest journal that holds records, kSequence in the newest, and
+  // kTime in the one that was in use at that time. All later journals follow, each after a kReset.
+  std::optional<Id128> journal = {};
 
   static Start live() { return {}; }  // the next record to be published
   // What is missing before the first record is not reported, but with `instruments`, where no
@@ -126,7 +130,8 @@ struct Start {
   static Start snapshot(std::shared_ptr<const Fold> fold) {
     return {.kind = Kind::kSnapshot, .fold = std::move(fold)};
   }
-  // Continues a stored position. A history that is gone is kReset, then the oldest record.
+  // Continues a stored position, also in a journal that the bus has discarded. A history that is
+  // gone is kReset, then the oldest record.
   static Start after(const StoredPosition& position) {
     return {.kind = Kind::kAfter, .position = position};
   }
@@ -281,6 +286,8 @@ struct Event {
   // Records of other instruments are passed over (SubscriberOptions::instruments): a jump in the
   // sequences says nothing about losses. kSession, kGap, kLost and kReset say all.
   bool is_filtered = false;
+  // The bus has journals before this one, so its sequence 1 is not the beginning of the feed.
+  bool follows_journal = false;
   OnGap on_gap = OnGap::kFill;      // kGap: what is done about it
   std::string fold = {};            // of a state that was loaded
   std::uint64_t state_entries = 0;  // kSnapshotComplete: of the state

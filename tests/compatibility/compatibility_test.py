@@ -40,6 +40,11 @@ class WhatAnEarlierReleaseLeft(harness.ProgramTest):
         def check(reading, expected):
             continued = expected.pop("continued")
             self.assertEqual(reading.everything(), expected)
+            if continued["sessions"][-2]["end"] == "failed":
+                # Since 0.2 readers get a discarded journal first, and then the one that follows it.
+                self.assertFalse(continued["old_records_are_there"])
+                continued["old_records_are_there"] = True
+                continued["tail"]["records"] += expected["tail"]["records"]
             self.assertEqual(reading.continued(), continued)
         self.each_bus(check)
 
