@@ -175,7 +175,10 @@ absl::Status Book::take_event(const Event& event) {
     const absl::Status chosen = filter_->begin(options_.follow.bus, event.description.get());
     if (!chosen.ok()) return chosen;
   }
-  if (event.is_first_session) return absl::OkStatus();
+  if (event.is_first_session) {
+    books_.take(event);
+    return absl::OkStatus();
+  }
   if (event.kind != ItemKind::kCaughtUp || options_.live) {
     print_event(event);
     screen_.keep();

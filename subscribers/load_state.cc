@@ -72,10 +72,11 @@ void LoadedState::fold_event(const Event& event) {
       return;
     case ItemKind::kNoSnapshot:
       origin_ = event.text;
-      if (state_ == nullptr) begin(event.sequence);  // after a gap the records follow the state
+      // After a gap the records follow the state.
+      if (state_ == nullptr) begin(event.sequence, event.follows_journal);
       return;
     case ItemKind::kReset:
-      return begin(event.sequence);
+      return begin(event.sequence, event.follows_journal);
     case ItemKind::kGap:
       if (on_gap_ == OnGap::kSkip) fold().lose(event.gap, *state_);
       return;
@@ -104,13 +105,17 @@ void LoadedState::fold_entry(std::span<const std::byte> entry) {
 }
 
 // An empty state, of a history whose first record is `first`.
-void LoadedState::begin(Sequence first) {
+void LoadedState::begin(Sequence first, bool follows_journal) {
   state_ = std::make_unique<MemoryState>(fold().shape());
   key_.resize(fold().shape().key_bytes);
   as_of_ = first - 1;
   settled_ = true;
   loading_ = false;
-  if (first > 1) fold().lose({1, first - 1, first, GapCause::kPruned, false}, *state_);
+  if (first > 1) {
+    fold().lose({1, first - 1, first, GapCause::kPruned, false}, *state_);
+  } else if (follows_journal) {
+    fold().lose(kMissingBeginning, *state_);
+  }
 }
 
 absl::Status LoadedState::load(Deadline deadline) {

@@ -55,6 +55,7 @@ class TestOrders {
   void clear(std::uint8_t flags = dbn::kFlagLast) {
     apply(test_record(dbn::Action::kClear, 0, dbn::Side::kNone, dbn::kUndefPrice, 0, flags));
   }
+  void lose_beginning() { fold_.lose(kMissingBeginning, state_); }
   // The next `count` records are lost.
   void lose(std::uint64_t count) {
     Gap gap;

@@ -94,6 +94,7 @@ class Reference {
       settled_digest_ = state_.digest();
     }
   }
+  void lose_beginning() { fold_.lose(kMissingBeginning, state_); }
   void lose_through(Sequence last) {
     fold_.lose({next_, last, last + 1, GapCause::kVoid, false}, state_);
     next_ = last + 1;

@@ -73,7 +73,7 @@ class LoadedState {
   void fold_entry(std::span<const std::byte> entry);
   void fold_batch(const Batch& batch, std::span<const std::byte> rows,
                   std::span<const Sequence> sequences = {});
-  void begin(Sequence first);
+  void begin(Sequence first, bool follows_journal = false);
 
   OnGap on_gap_;
   Subscriber subscriber_;

@@ -17,8 +17,9 @@
 // A state, at a start from a snapshot or after a gap (OnGap::kSnapshot), replaces all books. While
 // it is loaded they are half of one, and loading() says so.
 //
-// Loss: a range that nothing could give, and a beginning in the middle of the sequence, make every
-// book stale until its next clear or snapshot. So does a jump in the sequence, but where the
+// Loss: a range that nothing could give, and a beginning in the middle of the sequence or at a
+// journal that is not the first of its bus, make every book stale until its next clear or snapshot.
+// So does a jump in the sequence, but where the
 // subscriber delivers chosen instruments alone (Event::is_filtered): then its events say what is
 // lost, so take() has to get all of them, the first session included. Choose by numbers, or by
 // symbols that stood for one instrument: where a symbol goes to the next one, the book of that one
@@ -105,7 +106,7 @@ class OrderBooks final : public FoldState {
   using BookId = std::uint64_t;  // publisher, instrument; in the order of the keys
 
   bool load(std::span<const std::byte> entry);
-  void lose_before(Sequence first);
+  void lose_before(Sequence first, bool follows_journal);
   OrderBook* find_book(BookId id);
   OrderBook& make_book(BookId id);
   void set_loss(std::optional<OrderEntry> loss);

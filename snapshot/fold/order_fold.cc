@@ -1,5 +1,6 @@
 #include "snapshot/fold/order_fold.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
@@ -87,7 +88,8 @@ class Step {
 
   void run() {
     OrderEntry loss;
-    lost_through_ = load(state_, kLossKey, loss) ? loss.place : kNoSequence;
+    has_loss_ = load(state_, kLossKey, loss);
+    lost_through_ = has_loss_ ? loss.place : kNoSequence;
     const WordKey book = key(OrderEntryKind::kBook, 0);
     was_seen_ = load(state_, book, book_);
     const std::uint8_t flags_before = flags();
@@ -119,7 +121,7 @@ class Step {
 
   void follow_book() {
     if (!was_seen_) book_ = make_mark(Action::kClear);
-    const bool is_cut = book_.place <= lost_through_ && lost_through_ != kNoSequence;
+    const bool is_cut = has_loss_ && book_.place <= lost_through_;
     if (is_cut) {  // this is its first record after a loss
       const std::uint8_t kept = flags() & dbn::kFlagTop;
       begin_book(sequence_, static_cast<std::uint8_t>(kept | dbn::kFlagMaybeBadBook));
@@ -248,7 +250,8 @@ class Step {
   const Sequence sequence_;
   const MboMsg& msg_;
   FoldState& state_;
-  Sequence lost_through_ = kNoSequence;
+  bool has_loss_ = false;
+  Sequence lost_through_ = kNoSequence;  // also if only the beginning is missing
   bool was_seen_ = false;
   bool book_changed_ = false;  // besides its flags
   OrderEntry book_{};
@@ -316,8 +319,8 @@ void OrderFold::lose(const Gap& gap, FoldState& state) const {
   if (gap.count() == 0) return;  // a power cut took nothing that is missing here
   OrderEntry loss;
   if (!load(state, kLossKey, loss)) loss = make_mark(Action::kNone);
-  loss.msg.order_id += gap.count();
-  loss.place = gap.last;
+  if (gap.last != kNoSequence) loss.msg.order_id += gap.count();
+  loss.place = std::max(loss.place, gap.last);
   save(state, kLossKey, loss);
 }
 

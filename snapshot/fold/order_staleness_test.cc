@@ -99,6 +99,48 @@ TEST_CASE("A book that is first seen after a loss is stale") {
   CHECK(orders.book().place == 6);
 }
 
+TEST_CASE("A book without its beginning is stale until a clear, be that the first record") {
+  TestOrders orders;
+  orders.lose_beginning();
+  SECTION("it is not") {
+    orders.add(1, kBid, 100, 10);
+    orders.add(2, kBid, 100, 10);
+    CHECK(orders.is_stale());
+    CHECK(orders.misfits() == 0);
+    orders.clear();
+    CHECK(orders.book().place == 3);
+  }
+  SECTION("it is") {
+    orders.clear();
+  }
+  CHECK_FALSE(orders.is_stale());
+  const std::optional<OrderEntry> loss = orders.entry(loss_key());
+  REQUIRE(loss);
+  CHECK(loss->place == 0);
+  CHECK(loss->msg.order_id == 0);
+}
+
+TEST_CASE(
+    "A snapshot that is under way at the beginning leaves the book stale, a later one does not") {
+  TestOrders orders;
+  orders.lose_beginning();
+  orders.add(1, kBid, 100, 10, dbn::kFlagSnapshot);
+  orders.add(2, kBid, 100, 10, kSnapshotLast);
+  CHECK(orders.is_stale());
+  orders.add(3, kBid, 100, 10, dbn::kFlagSnapshot);
+  orders.add(4, kBid, 100, 10, kSnapshotLast);
+  CHECK_FALSE(orders.is_stale());
+}
+
+TEST_CASE("A loss after a missing beginning is the loss of its records") {
+  TestOrders orders;
+  orders.lose_beginning();
+  orders.add(1, kBid, 100, 10);
+  orders.lose(3);
+  CHECK(orders.entry(loss_key())->place == 4);
+  CHECK(orders.entry(loss_key())->msg.order_id == 3);
+}
+
 TEST_CASE("A snapshot makes a stale book good when it ends with LAST, without what was left") {
   TestOrders orders = after_loss();
   orders.add(3, kBid, 99, 1, dbn::kFlagSnapshot);

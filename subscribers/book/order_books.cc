@@ -86,7 +86,7 @@ void OrderBooks::take(const Event& event) {
   is_filtered_ = event.is_filtered;
   switch (event.kind) {
     case ItemKind::kSession:
-      if (event.is_first_session) lose_before(event.sequence);
+      if (event.is_first_session) lose_before(event.sequence, event.follows_journal);
       return;
     case ItemKind::kGap:
       if (is_filtered_ && event.on_gap == OnGap::kSkip) lose(event.gap);
@@ -101,14 +101,15 @@ void OrderBooks::take(const Event& event) {
       return;
     case ItemKind::kReset:
       clear();
-      return lose_before(event.sequence);
+      return lose_before(event.sequence, event.follows_journal);
     default:
       return;
   }
 }
 
-// Without a filter the first record says it by its sequence.
-void OrderBooks::lose_before(Sequence first) {
+// Without a filter the sequence of the first record shows what is missing of its journal.
+void OrderBooks::lose_before(Sequence first, bool follows_journal) {
+  if (first <= 1 && follows_journal) lose(kMissingBeginning);
   if (is_filtered_ && first > 1) lose({1, first - 1, first, GapCause::kPruned, false});
 }
 

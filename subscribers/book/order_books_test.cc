@@ -323,6 +323,25 @@ TEST_CASE_METHOD(ByHand, "another history begins with nothing") {
   CHECK_FALSE(book().stale());
 }
 
+TEST_CASE_METHOD(ByHand, "books of a journal that follows another one lack their beginning") {
+  SECTION("after a reset") {
+    add(1, dbn::Side::kBid, 1, 100, 5);
+    books.take(Event{.kind = ItemKind::kReset, .sequence = 1, .follows_journal = true});
+    CHECK(books.books().empty());
+  }
+  SECTION("at the first session") {
+    books.take(Event{.kind = ItemKind::kSession,
+                     .sequence = 1,
+                     .is_first_session = true,
+                     .follows_journal = true});
+  }
+  add(1, dbn::Side::kBid, 1, 100, 5);
+  add(2, dbn::Side::kBid, 2, 100, 5);
+  CHECK(book().stale());
+  take(3, record(dbn::Action::kClear, dbn::Side::kNone, 0, dbn::kUndefPrice, 0));
+  CHECK_FALSE(book().stale());
+}
+
 TEST_CASE_METHOD(ByHand, "a book is found by its instrument's symbol") {
   Symbols symbols;
   symbols.add({"ESH4", 7, 19700101, 19700102});

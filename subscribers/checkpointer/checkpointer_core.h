@@ -96,7 +96,7 @@ class CheckpointerCore {
   absl::Status take_records(const Batch& batch);
   absl::Status take_event(const Event& event);
   absl::Status take_loss(const Gap& gap);
-  absl::Status take_reset();
+  absl::Status take_reset(bool follows_journal);
   void fold_ready(bool all);
   void fold(std::size_t records, bool settles);
   void lose_through(Sequence last, GapCause cause);

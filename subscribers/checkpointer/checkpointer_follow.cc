@@ -6,12 +6,14 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/kernel.h"
+#include "snapshot/bus_directory.h"
 #include "subscribers/checkpointer/checkpointer_core.h"
 #include "subscribers/subscriber_access.h"
 
 namespace lapwing {
 
-// From the store's position, or from the oldest record that is kept. Forgets what was read and not
+// From the store's position, or from the oldest record of the newest journal: a state is of one
+// journal. Forgets what was read and not
 // folded.
 void CheckpointerCore::reopen_subscriber() {
   SubscriberOptions options = options_.subscriber;
@@ -24,6 +26,9 @@ void CheckpointerCore::reopen_subscriber() {
     folded_ = committed()->at;
     options.start = Start::after(folded_);
     next_ = folded_.sequence + 1;
+  } else if (const auto bus = read_bus_description(options.directory);
+             bus.ok() && !bus->journal_root.empty()) {
+    options.start.journal = bus->journal_id;
   }
   pending_.clear();
   discarding_ = false;
@@ -159,7 +164,10 @@ absl::Status CheckpointerCore::take_event(const Event& event) {
   if (options_.on_event) options_.on_event(event);
   switch (event.kind) {
     case ItemKind::kSession:
-      if (event.is_first_session) break;
+      if (event.is_first_session) {
+        if (event.sequence <= 1 && event.follows_journal) fold_->lose(kMissingBeginning, *store_);
+        break;
+      }
       if (discarding_) return catch_up_with_discarded();
       fold_ready(true);  // the next session begins behind what is durable of the last
       discarding_ = !pending_.is_empty();
@@ -167,7 +175,7 @@ absl::Status CheckpointerCore::take_event(const Event& event) {
     case ItemKind::kLost:
       return take_loss(event.gap);
     case ItemKind::kReset:
-      return take_reset();
+      return take_reset(event.follows_journal);
     case ItemKind::kClosed:
       if (discarding_ && subscriber_->durable() >= pending_.last()) {
         return catch_up_with_discarded();
@@ -199,7 +207,7 @@ absl::Status CheckpointerCore::take_loss(const Gap& gap) {
 }
 
 // Another history: nothing of what is kept is of it.
-absl::Status CheckpointerCore::take_reset() {
+absl::Status CheckpointerCore::take_reset(bool follows_journal) {
   if (job_) {
     job_->give_up();
     end_job();
@@ -212,6 +220,7 @@ absl::Status CheckpointerCore::take_reset() {
   remove_checkpoints();
   const absl::Status emptied = store_->empty();
   store_trouble_.note(emptied);
+  if (emptied.ok() && follows_journal) fold_->lose(kMissingBeginning, *store_);
   return may_pass(emptied) ? absl::OkStatus() : emptied;
 }
 

@@ -107,10 +107,32 @@ TEST_CASE("Another history empties the store and removes the checkpoints of the 
   REQUIRE(following.until_closed());
   REQUIRE(following.checkpointer->finish().ok());
   Reference after = reference_of(bus);
+  after.lose_beginning();
   after.fold_through(400);
   CHECK(following.checkpointer->counters().resets == 1);
   CHECK(following.digest() == after.settled_digest());
   CHECK(checkpoints_of(bus) == std::vector<Sequence>{after.settled()});
+}
+
+TEST_CASE("A checkpointer without a position begins with the newest journal") {
+  TestBus bus;
+  bus.start();
+  bus.publish(900);
+  bus.archive(900);
+  bus.fail_journal();
+  bus.close();
+  bus.start();
+  bus.publish(400);
+  bus.close();
+  Following following(bus, options_for(bus));
+  REQUIRE(following.until_closed());
+  REQUIRE(following.checkpointer->finish().ok());
+  Reference expected = reference_of(bus);
+  expected.lose_beginning();
+  expected.fold_through(400);
+  CHECK(following.checkpointer->counters().resets == 0);
+  CHECK(following.checkpointer->counters().records == expected.settled());
+  CHECK(following.digest() == expected.settled_digest());
 }
 
 TEST_CASE("A state that begins in the middle of the journal begins with a loss") {
