@@ -22,6 +22,28 @@ absl::StatusOr<Attachment> attach(const std::string& directory) {
   return Attachment::to_remains(directory, *bus);
 }
 
+// `newest`, or the discarded journal of that id.
+absl::StatusOr<Attachment> attach_to(Attachment newest, const Id128& journal_id) {
+  if (newest.journal_id() == journal_id) return newest;
+  for (const ListedJournal& journal : newest.journals()) {
+    if (journal.id() == journal_id) return Attachment::to_discarded(newest, journal);
+  }
+  return make_error(Errc::kNotFound, absl::StrCat("the bus lists no journal ", journal_id.hex(),
+                                                  "; `lapwing info` lists its journals"));
+}
+
+HistoryInfo info_of(const Attachment& attachment) {
+  const JournalBounds bounds = attachment.bounds();
+  return {.schema = attachment.schema(),
+          .description = attachment.records().description,
+          .record_bytes = attachment.record_bytes(),
+          .journal_id = attachment.journal_id(),
+          .oldest = bounds.oldest,
+          .archived = bounds.archived,
+          .durable = bounds.durable,
+          .is_discarded = attachment.is_discarded()};
+}
+
 }  // namespace
 
 struct History::State {
@@ -29,21 +51,27 @@ struct History::State {
   absl::Status go_on();
 
   std::string directory;
+  std::optional<Id128> journal_id;  // from open() on
   std::optional<Attachment> attachment;
   absl::Status status;
   ForkWatch fork{"history"};
 };
 
 absl::Status History::State::open() {
-  absl::StatusOr<Attachment> attached = attach(directory);
+  absl::StatusOr<Attachment> newest = attach(directory);
+  if (!newest.ok()) return newest.status();
+  const Id128 wanted = journal_id.value_or(newest->journal_id());
+  absl::StatusOr<Attachment> attached = attach_to(*std::move(newest), wanted);
   if (!attached.ok()) return attached.status();
   attachment.emplace(*std::move(attached));
+  journal_id = wanted;
   return absl::OkStatus();
 }
 
 // Nothing more is there. A session that has ended may have been followed by another one, and one
 // that was settled by now has an end.
 absl::Status History::State::go_on() {
+  if (attachment->is_discarded()) return absl::OkStatus();
   const absl::StatusOr<BusDescription> bus = read_bus_description(directory);
   if (!bus.ok()) return bus.status();
   const bool same = bus->session_id == attachment->session_id() && !bus->closed;
@@ -51,11 +79,38 @@ absl::Status History::State::go_on() {
   return open();
 }
 
+absl::StatusOr<History> History::open(StateHandle state) {
+  if (absl::Status opened = state->open(); !opened.ok()) return opened;
+  return History(std::move(state));
+}
+
 absl::StatusOr<History> History::open(const std::string& directory) {
   StateHandle state(new State);
   state->directory = directory;
-  if (absl::Status opened = state->open(); !opened.ok()) return opened;
-  return History(std::move(state));
+  return open(std::move(state));
+}
+
+absl::StatusOr<History> History::open(const std::string& directory, const Id128& journal_id) {
+  StateHandle state(new State);
+  state->directory = directory;
+  state->journal_id = journal_id;
+  return open(std::move(state));
+}
+
+absl::StatusOr<std::vector<HistoryInfo>> History::journals(const std::string& directory) {
+  const absl::StatusOr<Attachment> newest = attach(directory);
+  if (!newest.ok()) return newest.status();
+  std::vector<HistoryInfo> infos;
+  for (const ListedJournal& journal : newest->journals()) {
+    if (journal.id() == newest->journal_id()) {
+      infos.push_back(info_of(*newest));
+      continue;
+    }
+    const absl::StatusOr<Attachment> discarded = Attachment::to_discarded(*newest, journal);
+    if (!discarded.ok()) return discarded.status();
+    infos.push_back(info_of(*discarded));
+  }
+  return infos;
 }
 
 History::History(StateHandle state) : state_(std::move(state)) {}
@@ -68,15 +123,7 @@ void History::DeleteState::operator()(State* state) const {
 
 HistoryInfo History::info() const {
   if (state_->fork.in_child()) return {};
-  const Attachment& attachment = *state_->attachment;
-  const JournalBounds bounds = attachment.bounds();
-  return {.schema = attachment.schema(),
-          .description = attachment.records().description,
-          .record_bytes = attachment.record_bytes(),
-          .journal_id = attachment.journal_id(),
-          .oldest = bounds.oldest,
-          .archived = bounds.archived,
-          .durable = bounds.durable};
+  return info_of(*state_->attachment);
 }
 
 Batch History::read(Sequence first, std::span<std::byte> rows) {

@@ -40,6 +40,60 @@ Sequence read_all(const TestBus& bus, History& history, Sequence next) {
   }
 }
 
+TEST_CASE("History lists all journals, and reads the one that is named") {
+  TestBus bus;
+  bus.start();
+  bus.publish(300);
+  bus.archive(250);
+  bus.fail_journal();
+  bus.kill();
+  REQUIRE(bus.ring->unlink().ok());
+  bus.start();
+  bus.publish(20);
+  bus.archive(20);
+  const Id128 second = bus.journal.current_journal_id();
+  const auto journals = History::journals(bus.directory());
+  REQUIRE(journals.ok());
+  REQUIRE(journals->size() == 2);
+  CHECK(journals->front().journal_id == JournalFixture::journal_id());
+  CHECK(journals->front().is_discarded);
+  CHECK(journals->front().durable == 250);
+  CHECK(journals->back().journal_id == second);
+  CHECK_FALSE(journals->back().is_discarded);
+  CHECK(journals->back().durable == 20);
+
+  History newest = open_history(bus);
+  CHECK(newest.info().journal_id == second);
+  CHECK(read_all(bus, newest, 1) == 21);
+  auto first = History::open(bus.directory(), JournalFixture::journal_id());
+  REQUIRE(first.ok());
+  CHECK(first->info().is_discarded);
+  CHECK(read_all(bus, *first, 1) == 251);
+  std::vector<std::byte> rows(56);
+  CHECK(first->read(251, rows).result == Errc::kWouldBlock);
+  CHECK(first->info().journal_id == JournalFixture::journal_id());
+  CHECK(errc_of(History::open(bus.directory(), fixture_id(77)).status()) == Errc::kNotFound);
+}
+
+TEST_CASE("History stays with its journal when the bus begins another one") {
+  TestBus bus;
+  bus.start();
+  bus.publish(300);
+  bus.archive(250);
+  History history = open_history(bus);
+  CHECK(read_all(bus, history, 1) == 251);
+  bus.fail_journal();
+  bus.kill();
+  REQUIRE(bus.ring->unlink().ok());
+  bus.start();
+  bus.publish(400);
+  bus.archive(400);
+  std::vector<std::byte> rows(56);
+  CHECK(history.read(251, rows).result == Errc::kWouldBlock);
+  CHECK(history.info().journal_id == JournalFixture::journal_id());
+  CHECK(history.info().is_discarded);
+}
+
 TEST_CASE("History reads beside a publisher, as far as is archived, and goes on") {
   TestBus bus;
   bus.start();

@@ -10,7 +10,8 @@
 //   }
 //
 // What it returns is proven: by its sum at or below `durable`, by its exact stamp everywhere. It
-// finds the journal and how far that may be trusted by itself.
+// finds the journal and how far that may be trusted by itself. It reads one journal: the newest, or
+// one that is named.
 //
 // Threads: one thread at a time, any thread. Owns the open files and a mapping of the ring's
 // header.
@@ -23,6 +24,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -41,6 +43,9 @@ struct HistoryInfo {
   Sequence oldest = 1;              // that retention has kept
   Sequence archived = kNoSequence;  // the newest that can be read
   Sequence durable = kNoSequence;   // the newest that no power cut takes back
+  // The publisher continued with another journal. Nothing is added to this one; History::journals()
+  // lists the next one.
+  bool is_discarded = false;
 };
 
 // The records of a finished segment where they are: proven once, mapped read-only, not copied. It
@@ -62,9 +67,16 @@ struct MappedSegment {
 
 class History {
  public:
-  // `directory` is of the bus. Errors: kNoBus, kNoJournal, kDamaged, kNotPermitted,
-  // kNotALapwingFile, kAbiMismatch, kSystem.
+  // `directory` is of the bus. Opens the newest journal, and stays with it. Errors: kNoBus,
+  // kNoJournal, kDamaged, kNotPermitted, kNotALapwingFile, kAbiMismatch, kSystem.
   [[nodiscard]] static absl::StatusOr<History> open(const std::string& directory);
+  // Opens that journal of the bus. Errors: also kNotFound, if the bus does not list it.
+  [[nodiscard]] static absl::StatusOr<History> open(const std::string& directory,
+                                                    const Id128& journal_id);
+  // All journals that the bus lists, oldest first. A bus begins another journal if the last one
+  // failed or was ended by `lapwing repair`. Errors: those of open().
+  [[nodiscard]] static absl::StatusOr<std::vector<HistoryInfo>> journals(
+      const std::string& directory);
   History(History&&) noexcept;
   History& operator=(History&&) noexcept;
   ~History();
@@ -97,6 +109,7 @@ class History {
   };
   using StateHandle = std::unique_ptr<State, DeleteState>;
   explicit History(StateHandle state);
+  static absl::StatusOr<History> open(StateHandle state);
   StateHandle state_;
 };
 
