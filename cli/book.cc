@@ -405,6 +405,7 @@ void add_book(CLI::App& app, Run& run) {
       ->capture_default_str()
       ->check(CLI::IsMember({"snapshot", "start"}));
   add_instrument_option(command, options->instrument);
+  add_journal_option(command, options->follow);
   command.add_option("--depth", options->depth, "levels of each side; 0: all")
       ->check(whole_number(0))
       ->capture_default_str()
@@ -425,6 +426,9 @@ void add_book(CLI::App& app, Run& run) {
     if (options->json) options->format = "json";
     options->free_start = command.count("--from") == 0;
     options->free_policy = command.count("--on-gap") == 0;
+    options->follow.one_journal = !options->at.empty();
+    // A checkpoint is of the newest journal.
+    if (options->free_start && !options->follow.journal_id.empty()) options->follow.from = "start";
     std::ranges::sort(options->at);
     options->at.erase(std::ranges::unique(options->at).begin(), options->at.end());
     run = [options] { return Book(*options).run(); };

@@ -31,11 +31,14 @@ constexpr char kAbout[] =
     "description of its records; `lapwing publish --source file:FILE` publishes it again. Call\n"
     "it *.records or *.records.zst; such a name makes a record file of DBN's records, too.\n\n"
     "The file appears when it is complete: until then it is FILE.new, which is removed if the\n"
-    "export fails or is interrupted (exit code 1). An existing FILE is not replaced.";
+    "export fails or is interrupted (exit code 1). An existing FILE is not replaced.\n\n"
+    "A bus whose journal failed has another one since. The file has the records of all journals,\n"
+    "oldest first; --first and --last are sequences of the newest one, or of --journal-id.";
 
 struct ExportOptions {
   std::string bus;
   std::string out;
+  std::string journal_id;        // empty: all, or the newest if first or last is given
   Sequence first = kNoSequence;  // 0: the oldest retained
   Sequence last = kNoSequence;   // 0: what there is now
   bool summary = false;
@@ -45,6 +48,8 @@ FollowOptions follow_options(const ExportOptions& options) {
   FollowOptions follow;
   follow.bus = options.bus;
   follow.from = options.first == kNoSequence ? "start" : absl::StrCat("seq:", options.first);
+  follow.journal_id = options.journal_id;
+  follow.one_journal = options.first != kNoSequence || options.last != kNoSequence;
   follow.reattach_seconds = 0;
   follow.last = options.last;
   if (options.last != kNoSequence && options.first != kNoSequence) {
@@ -151,6 +156,10 @@ void add_export(CLI::App& app, Run& run) {
   command.add_option("--last", options->last, "last sequence (default: the newest)")
       ->check(whole_number(1))
       ->type_name("N");
+  command
+      .add_option("--journal-id", options->journal_id,
+                  "only the records of this journal, as `lapwing info` lists it")
+      ->type_name("ID");
   command.add_flag("--summary", options->summary,
                    "print one line of JSON on standard output at the end");
   command.callback([options, &run] { run = [options] { return Export(*options).run(); }; });

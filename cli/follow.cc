@@ -18,6 +18,7 @@
 #include "cli/wait_option.h"
 #include "monitor/json_text.h"
 #include "os/kernel.h"
+#include "snapshot/bus_directory.h"
 #include "snapshot/fold/entry_digest.h"
 
 namespace lapwing::cli {
@@ -221,6 +222,11 @@ bool Loop::take_event(const Event& event) {
     result_.closed = false;
   }
   progress_.clear();
+  const bool is_one_journal = options_.one_journal || !options_.journal_id.empty();
+  if (is_one_journal && event.kind == ItemKind::kReset) {
+    result_.closed = true;
+    return false;
+  }
   if (handlers_.on_event && !check(handlers_.on_event(event))) return false;
   if (event.kind == ItemKind::kGap && options_.on_gap == "stop") result_.stopped_at_gap = true;
   if (event.kind == ItemKind::kClosed) {
@@ -371,10 +377,49 @@ void add_policy_options(CLI::App& command, FollowOptions& options, bool keeps_st
       ->type_name("N");
 }
 
+void add_journal_option(CLI::App& command, FollowOptions& options) {
+  command
+      .add_option("--journal-id", options.journal_id,
+                  "only the records of this journal, as `lapwing info` lists it (default: all "
+                  "journals from the first record on, or the newest one if a sequence is given)")
+      ->type_name("ID");
+}
+
+namespace {
+
+// Which journal a start begins in, if the options say so.
+absl::Status choose_journal(const FollowOptions& options, Start& start) {
+  const bool reads_history = start.kind == Start::Kind::kOldest ||
+                             start.kind == Start::Kind::kSequence ||
+                             start.kind == Start::Kind::kTime;
+  if (!options.journal_id.empty()) {
+    start.journal = Id128::from_hex(options.journal_id);
+    if (!start.journal) {
+      return make_error(Errc::kInvalidArgument,
+                        absl::StrCat("--journal-id `", options.journal_id,
+                                     "` is not a journal id: it has 32 hexadecimal digits. "
+                                     "`lapwing info` lists the journals"));
+    }
+    if (reads_history) return absl::OkStatus();
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat("--journal-id names a journal to read, and --from ", options.from,
+                     " reads none from its beginning. Give --from start, seq:N or "
+                     "time:RFC3339"));
+  }
+  if (!options.one_journal || start.kind != Start::Kind::kOldest) return absl::OkStatus();
+  const absl::StatusOr<BusDescription> bus = read_bus_description(options.bus);
+  if (bus.ok() && !bus->journal_root.empty()) start.journal = bus->journal_id;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<SubscriberOptions> to_subscriber_options(const FollowOptions& options,
                                                         const std::string& name) {
   absl::StatusOr<Start> start = parse_from(options.from);
   if (!start.ok()) return start.status();
+  if (absl::Status chosen = choose_journal(options, *start); !chosen.ok()) return chosen;
   SubscriberOptions subscriber;
   subscriber.directory = options.bus;
   subscriber.name = options.name.empty() ? name : options.name;

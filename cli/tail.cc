@@ -226,6 +226,7 @@ void add_tail(CLI::App& app, Run& run) {
   auto options = std::make_shared<TailOptions>();
   CLI::App& command = add_command(app, "tail", kAbout);
   add_follow_options(command, options->follow);
+  add_journal_option(command, options->follow);
   add_policy_options(command, options->follow);
   add_instrument_option(command, options->instrument);
   command.add_flag(
