@@ -82,12 +82,28 @@ void print_ring(const BusStatus& bus) {
   if (ring.counts) print_counts(*ring.counts);
 }
 
-void print_journal_size(const absl::StatusOr<JournalSize>& size) {
-  if (size.ok()) {
-    std::cout << "  kept       " << size->segments << " segments, " << size->bytes << " bytes\n";
+void print_journal(const JournalStatus& journal) {
+  std::cout << "    " << journal.id.hex();
+  if (journal.sessions > 0) {
+    std::cout << "  from " << journal.oldest;
+    if (journal.last) std::cout << " to " << *journal.last;
   } else {
-    std::cout << "  kept       unknown: " << message_of(size.status()) << '\n';
+    std::cout << "  not listed";
   }
+  std::cout << ", " << journal.size.segments << " segments, " << journal.size.bytes << " bytes";
+  if (journal.is_discarded) std::cout << ", discarded";
+  std::cout << '\n';
+}
+
+void print_journals(const absl::StatusOr<std::vector<JournalStatus>>& journals) {
+  if (!journals.ok()) {
+    std::cout << "  kept       unknown: " << message_of(journals.status()) << '\n';
+    return;
+  }
+  const JournalSize size = total_size(*journals);
+  std::cout << "  kept       " << size.segments << " segments, " << size.bytes << " bytes\n"
+            << "  journals\n";
+  for (const JournalStatus& journal : *journals) print_journal(journal);
 }
 
 void print_session(const SessionRecord& session) {
@@ -134,7 +150,7 @@ void print_fields(const RecordIdentity& records) {
 }
 
 void print_sessions(const BusStatus& bus) {
-  print_journal_size(bus.journal_size);
+  print_journals(bus.journals);
   std::cout << "  sessions\n";
   for (const SessionRecord& session : *bus.sessions) print_session(session);
 }

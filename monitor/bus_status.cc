@@ -8,10 +8,12 @@
 #include "bus/ring_map.h"
 #include "lapwing/error.h"
 #include "os/kernel.h"
+#include "os/path.h"
 #include "os/posix_io.h"
 #include "proto/ring_words.h"
 #include "proto/text_field.h"
 #include "snapshot/journal/journal_files.h"
+#include "snapshot/journal/listed_journals.h"
 #include "snapshot/journal/retention_file.h"
 #include "snapshot/journal/session_log.h"
 #include "subscribers/described_ring.h"
@@ -114,18 +116,11 @@ absl::StatusOr<std::vector<SessionRecord>> read_sessions(Disk& disk,
   return log->sessions();
 }
 
-// `sessions` are those of this journal root; its newest journal is the one in use.
-absl::StatusOr<JournalSize> read_journal_size(
-    Disk& disk, const std::string& journal_root,
-    const absl::StatusOr<std::vector<SessionRecord>>& sessions) {
-  if (!sessions.ok()) return sessions.status();
-  if (sessions->empty()) return JournalSize{};
-  const JournalFiles files = journal_files_of(disk, journal_root, sessions->back().begin);
-  const absl::StatusOr<RetainedSegments> retained = list_retained(files);
-  if (!retained.ok()) return retained.status();
+absl::StatusOr<JournalSize> size_of(Disk& disk, const JournalDirectory& journal) {
   JournalSize size;
-  for (const std::uint64_t segment : retained->segments) {
-    const absl::StatusOr<OpenFile> jnl = open_file(disk, files.path(segment, "jnl"), {});
+  for (const std::uint64_t segment : journal.segments) {
+    const absl::StatusOr<OpenFile> jnl =
+        open_file(disk, numbered_path(journal.path, segment, "jnl"), {});
     if (errc_of(jnl.status()) == Errc::kNotFound) continue;  // retention has just removed it
     if (!jnl.ok()) return jnl.status();
     const absl::StatusOr<std::uint64_t> bytes = disk.allocated_bytes(jnl->get());
@@ -134,6 +129,50 @@ absl::StatusOr<JournalSize> read_journal_size(
     size.bytes += *bytes;
   }
   return size;
+}
+
+// Those that `sessions` lists, without their sizes.
+absl::StatusOr<std::vector<JournalStatus>> read_listed(Disk& disk, const std::string& journal_root,
+                                                       const std::vector<SessionRecord>& sessions) {
+  std::vector<JournalStatus> journals;
+  for (const ListedJournal& listed : listed_journals(sessions)) {
+    const absl::StatusOr<RetainedSegments> retained =
+        list_retained(journal_files_of(disk, journal_root, listed.first.begin));
+    if (!retained.ok()) return retained.status();
+    if (!journals.empty()) journals.back().is_discarded = true;
+    JournalStatus& journal = journals.emplace_back();
+    journal.id = listed.id();
+    journal.sessions = static_cast<std::uint64_t>(
+        std::ranges::count(sessions, listed.id(),
+                           [](const SessionRecord& session) { return session.begin.journal_id; }));
+    journal.oldest = retained->oldest;
+    journal.end = listed.last.end;
+    if (journal.end) journal.last = journal.end->last;
+  }
+  return journals;
+}
+
+absl::StatusOr<std::vector<JournalStatus>> read_journals(
+    Disk& disk, const std::string& journal_root,
+    const absl::StatusOr<std::vector<SessionRecord>>& sessions) {
+  if (!sessions.ok()) return sessions.status();
+  if (journal_root.empty()) return std::vector<JournalStatus>{};
+  absl::StatusOr<std::vector<JournalStatus>> journals = read_listed(disk, journal_root, *sessions);
+  if (!journals.ok()) return journals;
+  const absl::StatusOr<std::vector<JournalDirectory>> directories =
+      list_journals(disk, journal_root);
+  if (!directories.ok()) return directories.status();
+  for (const JournalDirectory& directory : *directories) {
+    const absl::StatusOr<JournalSize> size = size_of(disk, directory);
+    if (!size.ok()) return size.status();
+    auto journal = std::ranges::find(*journals, directory.journal_id, &JournalStatus::id);
+    if (journal == journals->end()) {
+      journal = journals->emplace(journals->begin());
+      journal->id = directory.journal_id;
+    }
+    journal->size = *size;
+  }
+  return journals;
 }
 
 }  // namespace
@@ -145,28 +184,39 @@ absl::StatusOr<BusStatus> gather_bus_status(const std::string& directory) {
   absl::StatusOr<PublisherStatus> publisher = ask_publisher(directory);
   PosixDisk disk;
   absl::StatusOr<std::vector<SessionRecord>> sessions = read_sessions(disk, bus->journal_root);
-  const absl::StatusOr<JournalSize> size = read_journal_size(disk, bus->journal_root, sessions);
+  absl::StatusOr<std::vector<JournalStatus>> journals =
+      read_journals(disk, bus->journal_root, sessions);
   return BusStatus{.directory = directory,
                    .description = *bus,
                    .records = records_of(*bus),
                    .ring = std::move(ring),
                    .publisher = std::move(publisher),
                    .sessions = std::move(sessions),
-                   .journal_size = size};
+                   .journals = std::move(journals)};
+}
+
+JournalSize total_size(const std::vector<JournalStatus>& journals) {
+  JournalSize total;
+  for (const JournalStatus& journal : journals) {
+    total.segments += journal.size.segments;
+    total.bytes += journal.size.bytes;
+  }
+  return total;
 }
 
 absl::StatusOr<JournalFacts> read_journal_facts(const std::string& journal_root) {
   if (journal_root.empty()) return JournalFacts{};
   PosixDisk disk;
   const absl::StatusOr<std::vector<SessionRecord>> sessions = read_sessions(disk, journal_root);
-  const absl::StatusOr<JournalSize> size = read_journal_size(disk, journal_root, sessions);
-  if (!size.ok()) return size.status();
+  const absl::StatusOr<std::vector<JournalStatus>> journals =
+      read_journals(disk, journal_root, sessions);
+  if (!journals.ok()) return journals.status();
   const absl::StatusOr<std::uint64_t> free = disk.free_bytes(journal_root);
   if (!free.ok()) return free.status();
   JournalFacts facts{.is_kept = true,
                      .sessions = sessions->size(),
                      .void_records = 0,
-                     .size_bytes = size->bytes,
+                     .size_bytes = total_size(*journals).bytes,
                      .free_bytes = *free};
   for (const SessionRecord& session : *sessions) {
     // Another journal's sequences begin at 1 again.

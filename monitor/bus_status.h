@@ -62,10 +62,21 @@ struct RingStatus {
   std::optional<RingCounts> counts;  // a publisher before 0.2.0 has none
 };
 
-// What the journal in use keeps on disk. Segments that were prepared for records to come count too.
+// Segments on disk, those that were prepared for records to come included.
 struct JournalSize {
   std::uint64_t segments = 0;
   std::uint64_t bytes = 0;  // of disk space; sums and time indexes come on top
+};
+
+// A journal below the journal root.
+struct JournalStatus {
+  Id128 id;
+  std::uint64_t sessions = 0;       // 0: `sessions` does not list it, and the rest is not known
+  Sequence oldest = kNoSequence;    // that retention has kept
+  std::optional<Sequence> last;     // durable at its end; none while its last session is open
+  std::optional<EndOfSession> end;  // of its last session
+  bool is_discarded = false;        // another journal follows
+  JournalSize size;
 };
 
 // How old records were where a subscriber delivered them, of one in `every`, since it was opened.
@@ -122,7 +133,7 @@ struct JournalFacts {
   bool is_kept = false;  // false: this bus keeps no journal, and the rest is 0
   std::uint64_t sessions = 0;
   std::uint64_t void_records = 0;  // sequences that no record has, after power cuts
-  std::uint64_t size_bytes = 0;    // as of JournalSize
+  std::uint64_t size_bytes = 0;    // of all journals below the root, as of JournalSize
   std::uint64_t free_bytes = 0;    // of its file system
 };
 
@@ -133,13 +144,16 @@ struct BusStatus {
   absl::StatusOr<RingStatus> ring;                      // or why there is none to read
   absl::StatusOr<PublisherStatus> publisher;            // or why none answers
   absl::StatusOr<std::vector<SessionRecord>> sessions;  // of the journal; none without a journal
-  absl::StatusOr<JournalSize> journal_size;             // zero without a journal
+  absl::StatusOr<std::vector<JournalStatus>> journals;  // oldest first; none without a journal
 };
 
 // Errors: those of read_bus_description. What else is wrong stands in the parts.
 absl::StatusOr<BusStatus> gather_bus_status(const std::string& directory);
 
-// Opens each segment of the journal. Errors: those of SessionLog::open_read_only, kSystem.
+// Of all journals together.
+JournalSize total_size(const std::vector<JournalStatus>& journals);
+
+// Opens each segment of every journal. Errors: those of SessionLog::open_read_only, kSystem.
 absl::StatusOr<JournalFacts> read_journal_facts(const std::string& journal_root);
 
 RingStatus status_of(const OpenRing& ring, const RingWords& words);

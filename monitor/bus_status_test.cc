@@ -271,11 +271,12 @@ JournalSize size_on_disk(const JournalFixture& journal) {
 
 void check_size(TestBus& bus, std::uint64_t segments) {
   const BusStatus status = gather(bus);
-  REQUIRE(status.journal_size.ok());
-  CHECK(status.journal_size->segments == segments);
+  REQUIRE(status.journals.ok());
+  const JournalSize& size = status.journals->back().size;
+  CHECK(size.segments == segments);
   const JournalSize on_disk = size_on_disk(bus.journal);
   CHECK(on_disk.segments == segments);
-  CHECK(status.journal_size->bytes == on_disk.bytes);
+  CHECK(size.bytes == on_disk.bytes);
 }
 
 TEST_CASE("The size of a journal is that of the segments which retention has left") {
@@ -296,6 +297,50 @@ TEST_CASE("The size of a journal is that of the segments which retention has lef
   check_size(bus, 1);
 }
 
+TEST_CASE("Every journal below the root is counted, discarded and not listed ones included") {
+  TestBus bus;
+  bus.start();
+  bus.publish(2100);
+  bus.archive(2100);
+  bus.prune_below_segment(1);
+  const JournalSize first = size_on_disk(bus.journal);
+  bus.fail_journal();
+  bus.kill();
+  REQUIRE(bus.ring->unlink().ok());
+  bus.start();
+  bus.publish(70);
+  bus.archive(70);
+  const JournalSize second = size_on_disk(bus.journal);
+  const Id128 used = bus.journal.current_journal_id();
+  bus.journal.begin_journal(fixture_id(77));  // somebody has put it there
+  bus.journal.write(1, 10);
+  const JournalSize third = size_on_disk(bus.journal);
+
+  const BusStatus status = gather(bus);
+  REQUIRE(status.journals.ok());
+  REQUIRE(status.journals->size() == 3);
+  const JournalStatus& stray = (*status.journals)[0];
+  const JournalStatus& discarded = (*status.journals)[1];
+  const JournalStatus& in_use = (*status.journals)[2];
+  CHECK(stray.id == fixture_id(77));
+  CHECK(stray.sessions == 0);
+  CHECK(discarded.id == JournalFixture::journal_id());
+  CHECK(discarded.is_discarded);
+  CHECK(discarded.sessions == 1);
+  CHECK(discarded.oldest == 1025);
+  CHECK(discarded.last == 2100);
+  CHECK(discarded.size.segments == 2);
+  CHECK(in_use.id == used);
+  CHECK_FALSE(in_use.is_discarded);
+  CHECK_FALSE(in_use.last);
+  const JournalSize total = total_size(*status.journals);
+  CHECK(total.segments == 4);
+  CHECK(total.bytes == first.bytes + second.bytes + third.bytes);
+  const absl::StatusOr<JournalFacts> facts = read_journal_facts(bus.journal.root());
+  REQUIRE(facts.ok());
+  CHECK(facts->size_bytes == total.bytes);
+}
+
 TEST_CASE("A bus without a journal has no sessions, and that is no error") {
   TestBus bus(false);
   bus.start();
@@ -304,9 +349,8 @@ TEST_CASE("A bus without a journal has no sessions, and that is no error") {
   CHECK(status.description.journal_root.empty());
   REQUIRE(status.sessions.ok());
   CHECK(status.sessions->empty());
-  REQUIRE(status.journal_size.ok());
-  CHECK(status.journal_size->segments == 0);
-  CHECK(status.journal_size->bytes == 0);
+  REQUIRE(status.journals.ok());
+  CHECK(status.journals->empty());
   REQUIRE(status.ring.ok());
   CHECK(status.ring->journal.state == JournalState::kNone);
   CHECK(status.publisher.ok());
@@ -322,7 +366,7 @@ TEST_CASE("A damaged session log takes what it says of the journal away, and not
   }
   const BusStatus status = gather(bus);
   CHECK(errc_of(status.sessions.status()) == Errc::kDamaged);
-  CHECK(errc_of(status.journal_size.status()) == Errc::kDamaged);
+  CHECK(errc_of(status.journals.status()) == Errc::kDamaged);
   CHECK(status.ring.ok());
   CHECK(status.publisher.ok());
 }

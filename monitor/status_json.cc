@@ -62,6 +62,25 @@ Json ring_json(const RingStatus& ring) {
           {"counters", counts_json(ring.counts)}};
 }
 
+Json size_json(const JournalSize& size) {
+  return {{"segments", size.segments}, {"bytes", size.bytes}};
+}
+
+// A journal that is not listed has no sessions, and an unknown range.
+Json journal_json(const JournalStatus& journal) {
+  Json json = {{"journal", journal.id.hex()},
+               {"sessions", journal.sessions},
+               {"oldest", nullptr},
+               {"last", nullptr},
+               {"end", name_of(journal.end)},
+               {"discarded", journal.is_discarded},
+               {"segments", journal.size.segments},
+               {"bytes", journal.size.bytes}};
+  if (journal.sessions > 0) json["oldest"] = journal.oldest;
+  if (journal.last) json["last"] = *journal.last;
+  return json;
+}
+
 Json session_json(const SessionRecord& session) {
   Json json = {
       {"session", session.begin.session_id.hex()},    {"journal", session.begin.journal_id.hex()},
@@ -271,12 +290,12 @@ Json bus_json(const BusStatus& bus) {
     json["publisher_why"] = bus.publisher.status().message();
   }
   if (description.journal_root.empty()) return json;
-  if (bus.journal_size.ok()) {
-    json["journal_size"] = {{"segments", bus.journal_size->segments},
-                            {"bytes", bus.journal_size->bytes}};
+  if (bus.journals.ok()) {
+    json["journal_size"] = size_json(total_size(*bus.journals));
+    json["journals"] = list_json(*bus.journals, journal_json);
   } else {
     json["journal_size"] = nullptr;
-    json["journal_size_why"] = bus.journal_size.status().message();
+    json["journal_size_why"] = bus.journals.status().message();
   }
   if (bus.sessions.ok()) json["sessions"] = list_json(*bus.sessions, session_json);
   return json;

@@ -123,8 +123,8 @@ void add_files(Families& f, const MetricLabels& bus, const BusReading& reading) 
             number(journal.void_records));
   f.counter("lapwing_bus_starts_total", "Sessions of the journal: starts of a publisher.", bus,
             number(journal.sessions));
-  f.gauge("lapwing_journal_size_bytes", "Disk space that its segments take.", bus,
-          number(journal.size_bytes));
+  f.gauge("lapwing_journal_size_bytes", "Disk space that the segments of all its journals take.",
+          bus, number(journal.size_bytes));
   f.gauge("lapwing_journal_free_bytes", "Disk space that is free for it.", bus,
           number(journal.free_bytes));
 }
