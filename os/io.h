@@ -63,7 +63,8 @@ class Disk {
   // Writes all of it.
   virtual absl::Status write_at(FileHandle file, std::uint64_t offset,
                                 std::span<const std::byte> bytes) = 0;
-  virtual absl::Status allocate(FileHandle file, std::uint64_t bytes) = 0;  // posix_fallocate
+  // Makes the file at least that long and reserves its space (os/file_space.h).
+  virtual absl::Status allocate(FileHandle file, std::uint64_t bytes) = 0;
   virtual absl::Status truncate(FileHandle file, std::uint64_t bytes) = 0;
   // Gives the space of a range back to the file system. The range reads as zeros from now on and
   // the file keeps its size, so no reader finds it shorter. errno EOPNOTSUPP: the file system

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/file_lock.h"
+#include "os/file_space.h"
 #include "os/sharing.h"
 #include "os/system_error.h"
 #include "os/unique_fd.h"
@@ -113,7 +114,7 @@ std::int64_t run_request(const WriteRequest& request) {
     case WriteRequest::Kind::kSyncDirectory:
       return retry_on_eintr([&] { return ::fsync(file); }) < 0 ? -errno : 0;
     case WriteRequest::Kind::kAllocate:
-      return -::posix_fallocate(file, 0, static_cast<off_t>(request.offset));
+      return -reserve_file_space(file, request.offset);
   }
   return -EINVAL;
 }
@@ -170,8 +171,7 @@ absl::Status PosixDisk::write_at(FileHandle file, std::uint64_t offset,
 }
 
 absl::Status PosixDisk::allocate(FileHandle file, std::uint64_t bytes) {
-  int sys_errno = EINTR;
-  while (sys_errno == EINTR) sys_errno = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  const int sys_errno = reserve_file_space(file, bytes);
   if (sys_errno == 0) return absl::OkStatus();
   return make_system_error(sys_errno,
                            absl::StrCat("cannot allocate ", bytes, " bytes for ", path_of(file)));

@@ -96,7 +96,7 @@ SegmentPreparation::State SegmentPreparation::advance(WriteQueue& queue, std::ui
     requests_.submit(queue, tag_base);
     if (requests_.failed()) {
       absl::Status why = requests_.failure(files_->journal().directory);
-      if (errno_of(why) == EOPNOTSUPP) why = go_on_without_fallocate(why);
+      if (errno_of(why) == EOPNOTSUPP && is_allocating()) why = allocate_by_disk();
       if (!why.ok()) fail(why);
     } else if (!requests_.done()) {
       break;
@@ -159,17 +159,11 @@ absl::Status SegmentPreparation::give_name(const char* suffix) {
                                files_->path(number_, suffix));
 }
 
-// On a file system without it a new segment is allocated slowly, which keeps the file thread, and
-// one that is there has given nothing back. `why` is returned where that is not the reason.
-absl::Status SegmentPreparation::go_on_without_fallocate(const absl::Status& why) {
-  if (stage_ == Stage::kReserving) {
-    enter(Stage::kAdopting);
-    return absl::OkStatus();
-  }
-  if (stage_ != Stage::kAllocating) return why;
+// On a file system without it the disk writes zeros instead, which keeps the file thread.
+absl::Status SegmentPreparation::allocate_by_disk() {
   absl::Status allocated =
       files_->disk().allocate(segment_->data.get(), segment_file_bytes(files_->journal().geometry));
-  if (allocated.ok()) enter(Stage::kWriting);
+  if (allocated.ok()) enter(stage_ == Stage::kReserving ? Stage::kAdopting : Stage::kWriting);
   return allocated;
 }
 

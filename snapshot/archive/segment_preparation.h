@@ -62,7 +62,8 @@ class SegmentPreparation {
   void add(WriteRequest::Kind kind, const OpenFile& file, std::span<const std::byte> bytes,
            const char* suffix);
   absl::Status give_name(const char* suffix);
-  absl::Status go_on_without_fallocate(const absl::Status& why);
+  bool is_allocating() const { return stage_ == Stage::kAllocating || stage_ == Stage::kReserving; }
+  absl::Status allocate_by_disk();
   void fail(const absl::Status& why);
 
   SegmentFiles* files_ = nullptr;

@@ -1,0 +1,22 @@
+// Reserves disk space for a file, on every file system.
+//
+// fallocate() does it without writing. ext3, ext2 and NFS before 4.2 do not have it. The emulation in
+// the C library writes single bytes, which a descriptor with O_DIRECT refuses. So without fallocate()
+// zeros are written here, in whole pages from aligned memory: behind the file's end and into its holes.
+//
+// Thread safety: a free function; nobody else writes to the file meanwhile.
+#pragma once
+
+#include <cstdint>
+
+namespace lapwing {
+
+// Makes the file at least `bytes` long and its first `bytes` writable without new space. What the
+// file holds stays as it is. 0 or an errno. Behind the last page of a descriptor with O_DIRECT,
+// `bytes` has to be a multiple of kPageBytes.
+int reserve_file_space(int fd, std::uint64_t bytes);
+
+// The slow way, which every file system has.
+int reserve_by_writing(int fd, std::uint64_t bytes);
+
+}  // namespace lapwing
