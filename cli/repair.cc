@@ -68,7 +68,7 @@ absl::StatusOr<RepairReport> run_repair(const RepairOptions& options) {
   if (!bus.ok()) return bus.status();
   const absl::StatusOr<ExclusiveLock> lock =
       ExclusiveLock::take(absl::StrCat(*root, "/", kLockFileName), kLockWaitNs,
-                          "publishes or repairs here; end it, then repair again");
+                          {"publishes or repairs here; end it, then repair again"});
   if (!lock.ok()) return lock.status();
   const absl::StatusOr<DirectoryIdentity> directory = directory_identity(*root);
   if (!directory.ok()) return directory.status();

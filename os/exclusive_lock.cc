@@ -3,28 +3,32 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <optional>
+
 #include "absl/status/status.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/lock_holder.h"
 
 namespace lapwing {
 namespace {
 
-constexpr std::size_t kPidTextMax = 32;
-
-std::string holder_of(int fd) {
-  char text[kPidTextMax];
-  const ssize_t bytes = ::pread(fd, text, sizeof text, 0);
-  std::uint64_t pid = 0;
-  if (bytes <= 0 ||
-      !absl::SimpleAtoi(absl::string_view(text, static_cast<std::size_t>(bytes)), &pid)) {
-    return "a process that has not written its number yet";
+// The kernel's own list first: the number in the file may be of another container.
+std::string held_by(int fd, const LockUse& use) {
+  const std::optional<LockHolder> holder = flock_holder(fd);
+  if (holder && !has_ended(holder->pid)) {
+    return absl::StrCat("is held by ", text_of(*holder), ", which ", use.does);
   }
-  return absl::StrCat("process ", pid);
+  const pid_t pid = pid_in(fd);
+  if (pid == 0) {
+    return absl::StrCat("is held by a process that has not written its number yet, and which ",
+                        use.does);
+  }
+  if (!has_ended(pid)) return absl::StrCat("is held by process ", pid, ", which ", use.does);
+  return absl::StrCat("is still locked: ", ended_text(use.who, pid));
 }
 
-// For people and messages only: nothing is decided by what stands in the file.
+// For messages; os/file_lock.cc also tells a reader's lock by it.
 void write_holder(int fd) {
   const std::string text = absl::StrCat(::getpid(), "\n");
   if (::ftruncate(fd, 0) != 0) return;
@@ -34,12 +38,11 @@ void write_holder(int fd) {
 }  // namespace
 
 absl::StatusOr<ExclusiveLock> ExclusiveLock::take(const std::string& path, std::uint64_t retry_ns,
-                                                  const std::string& does) {
+                                                  const LockUse& use) {
   absl::StatusOr<LockFile> lock = take_lock_file(path, {.retry_ns = retry_ns});
   if (!lock.ok()) return lock.status();
   if (!lock->is_ours) {
-    return make_error(Errc::kBusTaken, absl::StrCat(path, " is held by ", holder_of(lock->fd.get()),
-                                                    ", which ", does));
+    return make_error(Errc::kBusTaken, absl::StrCat(path, " ", held_by(lock->fd.get(), use)));
   }
   write_holder(lock->fd.get());
   return ExclusiveLock(*std::move(lock));

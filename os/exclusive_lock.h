@@ -19,16 +19,21 @@ namespace lapwing {
 
 inline constexpr char kLockFileName[] = "publisher.lock";
 
+// What a refusal says of the holder.
+struct LockUse {
+  std::string does = "publishes here; end it, or choose another directory";
+  std::string who = "publisher";
+};
+
 // Held until the object and every duplicate of its descriptor are gone. The file stays.
 class ExclusiveLock {
  public:
   // Retries for up to retry_ns (the kernel may still finish a killed publisher's last write), then
-  // kBusTaken with the holder's pid. A publisher's `path` is <bus>/publisher.lock or <journal
-  // root>/publisher.lock; `does` is what the holder does, and what the other is to do about it.
+  // kBusTaken with the holder's number, command and user, or that it has ended. A publisher's `path`
+  // is <bus>/publisher.lock or <journal root>/publisher.lock.
   // Errors: kBusTaken, kNotPermitted, kNotALapwingFile, kNotFound, kSystem.
-  static absl::StatusOr<ExclusiveLock> take(
-      const std::string& path, std::uint64_t retry_ns,
-      const std::string& does = "publishes here; end it, or choose another directory");
+  static absl::StatusOr<ExclusiveLock> take(const std::string& path, std::uint64_t retry_ns,
+                                            const LockUse& use = {});
 
   int fd() const { return lock_.fd.get(); }
   const std::string& path() const { return lock_.file.path(); }

@@ -10,7 +10,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/numbers.h"
 #include "lapwing/error.h"
+#include "absl/strings/string_view.h"
 #include "os/system_error.h"
 
 namespace lapwing {
@@ -19,6 +21,7 @@ namespace {
 constexpr int kAttemptsMin = 100;  // whatever the time
 
 absl::Status not_a_lock(const std::string& path) {
+constexpr std::size_t kPidTextMax = 32;
   return make_error(Errc::kNotALapwingFile,
                     absl::StrCat(path, " is not a lock file of ours; move it away"));
 }
@@ -68,6 +71,15 @@ absl::StatusOr<LockFile> take_lock_file(const std::string& path, const LockFileO
     if (failure != 0) return make_system_error(failure, absl::StrCat("cannot lock ", path));
     const absl::StatusOr<bool> named = file->is_named();
     if (!named.ok()) return named.status();
+pid_t pid_in(int fd) {
+  char text[kPidTextMax];
+  const ssize_t bytes = ::pread(fd, text, sizeof text, 0);
+  pid_t pid = 0;
+  const bool is_number =
+      bytes > 0 && absl::SimpleAtoi(absl::string_view(text, static_cast<std::size_t>(bytes)), &pid);
+  return is_number ? pid : 0;
+}
+
     if (*named) return LockFile{*std::move(fd), *std::move(file), true};
     // Removed meanwhile: it keeps nobody out.
   }

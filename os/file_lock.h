@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <sys/types.h>
 
 #include "absl/status/statusor.h"
 #include "os/named_file.h"
@@ -62,7 +63,7 @@ struct LockFileOptions {
   bool own_file_only = false;  // another user's file is kNotPermitted, and is not waited for
 };
 
-// Makes `path` (0600) if it is not there, and takes its flock. Errors: kBusTaken (somebody removes
+// Makes `path` (0600) if it does not exist, and takes its flock. Errors: kBusTaken (somebody removes
 // the file again and again), kNotALapwingFile (not a plain file), kNotPermitted, kNotFound (the
 // directory), kSystem.
 absl::StatusOr<LockFile> take_lock_file(const std::string& path, const LockFileOptions& options);
@@ -72,5 +73,8 @@ int lock_whole_file(int fd);
 void unlock_whole_file(int fd);
 // Whether another open file description has it. Errors: those of asking.
 absl::StatusOr<bool> is_whole_file_locked(int fd, const std::string& path);
+
+// The process number that a holder has written into its lock file; 0 if there is none.
+pid_t pid_in(int fd);
 
 }  // namespace lapwing

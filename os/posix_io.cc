@@ -13,6 +13,7 @@
 #include "lapwing/error.h"
 #include "os/file_lock.h"
 #include "os/file_space.h"
+#include "os/lock_holder.h"
 #include "os/sharing.h"
 #include "os/system_error.h"
 #include "os/unique_fd.h"
@@ -208,9 +209,11 @@ absl::Status PosixDisk::lock(FileHandle file, std::uint64_t retry_ns) {
   const int failure = retry_lock(retry_ns, [&] { return lock_whole_file(file); });
   if (failure == 0) return absl::OkStatus();
   if (failure != EWOULDBLOCK) return file_error(failure, "lock", file);
-  return make_error(Errc::kBusTaken, absl::StrCat(path_of(file),
-                                                  " is held by another process: a publisher runs "
-                                                  "here, or `lapwing repair`; end it first"));
+  const std::optional<LockHolder> holder = write_lock_holder(file);
+  return make_error(
+      Errc::kBusTaken,
+      absl::StrCat(path_of(file), " is held by ", holder ? text_of(*holder) : "another process",
+                   ": a publisher runs here, or `lapwing repair`; end it first"));
 }
 
 absl::StatusOr<std::uint64_t> PosixDisk::allocated_bytes(FileHandle file) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "bus/ring_directory.h"
 #include "lapwing/error.h"
+#include "os/lock_holder.h"
 #include "os/path.h"
 #include "os/posix_io.h"
 
@@ -49,10 +50,15 @@ absl::Status LeftRings::check_not_held(const OpenRing& ring) const {
   const absl::StatusOr<bool> held = ring.is_held();
   if (!held.ok()) return held.status();
   if (!*held) return absl::OkStatus();
-  return make_error(
-      Errc::kBusTaken,
-      absl::StrCat("process ", ring.header().publisher_pid, " publishes here: it holds the ring ",
-                   ring.path(), "; end it, or choose another directory"));
+  const auto pid = static_cast<pid_t>(ring.header().publisher_pid);
+  if (has_ended(pid)) {
+    return make_error(
+        Errc::kBusTaken,
+        absl::StrCat("the ring ", ring.path(), " is still locked: ", ended_text("publisher", pid)));
+  }
+  return make_error(Errc::kBusTaken,
+                    absl::StrCat("process ", pid, " publishes here: it holds the ring ",
+                                 ring.path(), "; end it, or choose another directory"));
 }
 
 absl::Status LeftRings::check_none_held(const std::string& described) const {

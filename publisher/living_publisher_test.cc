@@ -123,13 +123,13 @@ TEST_CASE("A second publisher is refused and changes nothing, even where the loc
   SECTION("the journal's log is left") {
     std::filesystem::remove(socket);
     std::filesystem::remove(ring);
-    witness = std::string(kSessionsFileName) + " is held by another process";
+    witness = std::string(kSessionsFileName) + " is held by process " + std::to_string(getpid());
   }
   SECTION("the copy of the journal's log is left") {
     std::filesystem::remove(socket);
     std::filesystem::remove(ring);
     std::filesystem::remove(options.directory + "/journal/sessions");
-    witness = "sessions.copy is held by another process";
+    witness = "sessions.copy is held by process " + std::to_string(getpid());
   }
   const auto before = settled_files_of(options);
   std::string refusal;

@@ -34,7 +34,7 @@ absl::StatusOr<Cursor> Cursor::open(CursorOptions options, Deadline deadline) {
   }
   absl::StatusOr<ExclusiveLock> lock =
       ExclusiveLock::take(options.path + kLockSuffix, left_ns(deadline),
-                          "has the cursor open; end it, or use another cursor");
+                          {"has the cursor open; end it, or use another cursor", "reader"});
   if (!lock.ok()) return lock.status();
   StateHandle state(new State(std::move(options), *std::move(lock)));
   absl::StatusOr<CursorFile> file = CursorFile::open(state->disk, state->options.path);

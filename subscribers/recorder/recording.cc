@@ -90,7 +90,7 @@ absl::StatusOr<Recording> Recording::open(RecordingOptions options, Deadline dea
   // Two recorders of one recording would cut each other's records off.
   absl::StatusOr<ExclusiveLock> lock =
       ExclusiveLock::take(options.path + kLockSuffix, left_ns(deadline),
-                          "records it; stop that process, or record to another name");
+                          {"records it; stop that process, or record to another name", "recorder"});
   if (!lock.ok()) return lock.status();
   StateHandle state(new State(std::move(options), *std::move(lock)));
   if (absl::Status opened = state->open(); !opened.ok()) return opened;

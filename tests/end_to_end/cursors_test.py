@@ -4,6 +4,7 @@ The program is docs/examples/logger; what kills do to it is in examples_test.py.
 """
 
 import json
+import os
 import time
 import unittest
 
@@ -96,8 +97,8 @@ class Shown(CursorTest):
                    lambda: self.cursors(self.cursor)[0]["sequence"] == RECORDS + MORE)
         second = self.example("logger", self.bus, self.log)
         self.assertEqual(second.wait(), 1)
-        self.assertIn(f"{self.cursor}.lock is held by process {logger.pid}, which has the cursor "
-                      "open", second.err())
+        self.assertIn(f"{self.cursor}.lock is held by process {logger.pid} (", second.err())
+        self.assertIn(f", user {os.geteuid()}), which has the cursor open", second.err())
         self.assertTrue(logger.alive(), logger.err())
         self.assertEqual(publisher.stop(), 0, publisher.err())
         self.assertEqual(logger.wait(), 0, logger.err())

@@ -5,6 +5,7 @@ databento-dbn, from a registry.
 """
 
 import json
+import os
 import pathlib
 import random
 import shutil
@@ -253,7 +254,8 @@ class TwoRecordersOfOneRecording(harness.BusTest):
         self.until("the first to be live", lambda: "caught up" in first.err())
         second = self.record("second", out)
         self.assertEqual(second.wait(), 1, second.err())
-        self.assertIn(f"{out}.lock is held by process {first.pid}, which records it", second.err())
+        self.assertIn(f"{out}.lock is held by process {first.pid} (lapwing, user {os.geteuid()}), "
+                      "which records it", second.err())
         first.kill()
         third = self.record("third", out)
         self.until("the third to be live", lambda: "caught up" in third.err())

@@ -1,6 +1,7 @@
 """`lapwing repair` heals what has a second copy, ends what is not certain, and invents nothing."""
 
 import json
+import os
 import pathlib
 import shutil
 import struct
@@ -126,7 +127,8 @@ class Repair(harness.BusTest):
                                "--linger", 600)
         self.until_head(2 * RECORDS + 10)
         said = self.refused("repair")
-        self.assertIn(f"is held by process {publisher.pid}, which publishes or repairs here", said)
+        self.assertIn(f"is held by process {publisher.pid} (lapwing, user {os.geteuid()}), "
+                      "which publishes or repairs here", said)
         self.assertIn("end it, then repair again", said)
 
     def test_of_a_journal_that_is_gone_says_what_to_do_about_it(self):
