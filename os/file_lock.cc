@@ -6,22 +6,24 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/numbers.h"
-#include "lapwing/error.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "lapwing/error.h"
+#include "os/lock_holder.h"
 #include "os/system_error.h"
 
 namespace lapwing {
 namespace {
 
 constexpr int kAttemptsMin = 100;  // whatever the time
+constexpr std::size_t kPidTextMax = 32;
 
 absl::Status not_a_lock(const std::string& path) {
-constexpr std::size_t kPidTextMax = 32;
   return make_error(Errc::kNotALapwingFile,
                     absl::StrCat(path, " is not a lock file of ours; move it away"));
 }
@@ -40,9 +42,24 @@ absl::StatusOr<UniqueFd> open_lock(const std::string& path, bool own_file_only) 
     return make_system_error(errno, absl::StrCat("cannot open the lock ", path));
   }
   if (!S_ISREG(found.st_mode)) return not_a_lock(path);
+  const bool others_may_lock = (found.st_mode & (S_IRWXG | S_IRWXO)) != 0;
+  if (others_may_lock && ::fchmod(fd.get(), 0600) != 0 && errno != EPERM) {
+    return make_system_error(errno, absl::StrCat("cannot close the lock ", path, " to others"));
+  }
   if (!own_file_only || found.st_uid == ::geteuid()) return fd;
   return make_error(Errc::kNotPermitted, absl::StrCat(path, " belongs to user ", found.st_uid,
                                                       "; let that user remove it"));
+}
+
+// Whether a process holds the flock that may only read the file: it opened the file while the mode
+// was too wide. Such a process cannot write its number into the file either, which tells it, if it
+// has ended and left its descriptor to another, from a publisher that was killed.
+bool is_held_by_reader(int fd) {
+  struct stat found{};
+  const std::optional<LockHolder> holder = flock_holder(fd);
+  if (!holder || ::fstat(fd, &found) != 0) return false;
+  if (has_ended(holder->pid)) return holder->pid != pid_in(fd);
+  return holder->user != 0 && holder->user != found.st_uid && holder->user != ::geteuid();
 }
 
 struct flock whole_file(short type) {
@@ -54,23 +71,6 @@ struct flock whole_file(short type) {
 
 }  // namespace
 
-absl::StatusOr<LockFile> take_lock_file(const std::string& path, const LockFileOptions& options) {
-  const auto now = [] { return std::chrono::steady_clock::now(); };
-  const auto deadline = retry_deadline(options.retry_ns);
-  for (int attempt = 0; attempt < kAttemptsMin || now() < deadline; ++attempt) {
-    absl::StatusOr<UniqueFd> fd = open_lock(path, options.own_file_only);
-    if (!fd.ok()) return fd.status();
-    absl::StatusOr<NamedFile> file = NamedFile::of(fd->get(), path);
-    if (!file.ok()) return file.status();
-    const auto left = std::max(deadline - now(), std::chrono::nanoseconds(0));
-    const int failure = retry_lock(
-        static_cast<std::uint64_t>(left.count()),
-        [&] { return ::flock(fd->get(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno; },
-        options.interval_ms);
-    if (failure == EWOULDBLOCK) return LockFile{*std::move(fd), *std::move(file), false};
-    if (failure != 0) return make_system_error(failure, absl::StrCat("cannot lock ", path));
-    const absl::StatusOr<bool> named = file->is_named();
-    if (!named.ok()) return named.status();
 pid_t pid_in(int fd) {
   char text[kPidTextMax];
   const ssize_t bytes = ::pread(fd, text, sizeof text, 0);
@@ -80,6 +80,25 @@ pid_t pid_in(int fd) {
   return is_number ? pid : 0;
 }
 
+absl::StatusOr<LockFile> take_lock_file(const std::string& path, const LockFileOptions& options) {
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  const auto deadline = retry_deadline(options.retry_ns);
+  for (int attempt = 0; attempt < kAttemptsMin || now() < deadline; ++attempt) {
+    absl::StatusOr<UniqueFd> fd = open_lock(path, options.own_file_only);
+    if (!fd.ok()) return fd.status();
+    absl::StatusOr<NamedFile> file = NamedFile::of(fd->get(), path);
+    if (!file.ok()) return file.status();
+    const auto lock = [&] { return ::flock(fd->get(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno; };
+    int failure = retry_lock(0, lock);
+    if (failure == EWOULDBLOCK && is_held_by_reader(fd->get()) && file->unlink().ok()) continue;
+    if (failure == EWOULDBLOCK) {
+      const auto left = std::max(deadline - now(), std::chrono::nanoseconds(0));
+      failure = retry_lock(static_cast<std::uint64_t>(left.count()), lock, options.interval_ms);
+    }
+    if (failure == EWOULDBLOCK) return LockFile{*std::move(fd), *std::move(file), false};
+    if (failure != 0) return make_system_error(failure, absl::StrCat("cannot lock ", path));
+    const absl::StatusOr<bool> named = file->is_named();
+    if (!named.ok()) return named.status();
     if (*named) return LockFile{*std::move(fd), *std::move(file), true};
     // Removed meanwhile: it keeps nobody out.
   }
@@ -91,6 +110,17 @@ int lock_whole_file(int fd) {
   struct flock whole = whole_file(F_WRLCK);
   if (::fcntl(fd, F_OFD_SETLK, &whole) == 0) return 0;
   return errno == EACCES ? EWOULDBLOCK : errno;
+}
+
+int lock_against_writers(int fd) {
+  const int failure = lock_whole_file(fd);
+  if (failure != EWOULDBLOCK) return failure;
+  const absl::StatusOr<bool> held = is_whole_file_locked(fd, "");
+  if (!held.ok()) return errno_of(held.status());
+  if (*held) return EWOULDBLOCK;
+  // Read locks, or a writer that has just gone. A second failure is taken for read locks.
+  const int again = lock_whole_file(fd);
+  return again == EWOULDBLOCK && !is_whole_file_locked(fd, "").value_or(true) ? 0 : again;
 }
 
 void unlock_whole_file(int fd) {

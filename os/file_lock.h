@@ -1,21 +1,27 @@
 // Locks of files, of the open file description: the kernel holds one until every duplicate of its
 // descriptor is closed, and no close() of another descriptor of this process gives it up.
 //
-// Two kinds that do not see each other. flock() is for a file that is there to be locked. The lock
-// of a range (F_OFD_SETLK), of the whole file here, is for a file of contents: who may only read it
-// cannot take that one away.
+// Two kinds that do not see each other. flock() is for a file that exists to be locked; only its
+// owner can open that file. The lock of a range (F_OFD_SETLK), of the whole file here, is for a file
+// with contents that others may read.
+//
+// A process that may only read a file cannot keep a writer out:
+//  - An flock needs no right to write. So a lock file gets the mode 0600 again if it had another,
+//    and is replaced if a process of another user, other than root, holds it.
+//  - A write lock of a range needs a descriptor that may write. A reader can take a read lock, also
+//    by waiting for it while a writer has the file. lock_against_writers() passes over read locks.
 //
 // Thread safety: free functions.
 #pragma once
 
 #include <poll.h>
+#include <sys/types.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <sys/types.h>
 
 #include "absl/status/statusor.h"
 #include "os/named_file.h"
@@ -68,13 +74,15 @@ struct LockFileOptions {
 // directory), kSystem.
 absl::StatusOr<LockFile> take_lock_file(const std::string& path, const LockFileOptions& options);
 
+// The process number that a holder has written into its lock file; 0 if there is none.
+pid_t pid_in(int fd);
+
 // The lock of the whole file, for writing; the descriptor may write. 0, EWOULDBLOCK, or an errno.
 int lock_whole_file(int fd);
+// The same, but read locks are no obstacle: 0 without a lock if nothing but read locks is in its way.
+int lock_against_writers(int fd);
 void unlock_whole_file(int fd);
 // Whether another open file description has it. Errors: those of asking.
 absl::StatusOr<bool> is_whole_file_locked(int fd, const std::string& path);
-
-// The process number that a holder has written into its lock file; 0 if there is none.
-pid_t pid_in(int fd);
 
 }  // namespace lapwing

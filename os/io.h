@@ -63,8 +63,7 @@ class Disk {
   // Writes all of it.
   virtual absl::Status write_at(FileHandle file, std::uint64_t offset,
                                 std::span<const std::byte> bytes) = 0;
-  // Makes the file at least that long and reserves its space (os/file_space.h).
-  virtual absl::Status allocate(FileHandle file, std::uint64_t bytes) = 0;
+  virtual absl::Status allocate(FileHandle file, std::uint64_t bytes) = 0;  // os/file_space.h
   virtual absl::Status truncate(FileHandle file, std::uint64_t bytes) = 0;
   // Gives the space of a range back to the file system. The range reads as zeros from now on and
   // the file keeps its size, so no reader finds it shorter. errno EOPNOTSUPP: the file system
@@ -74,8 +73,8 @@ class Disk {
   virtual absl::StatusOr<std::uint64_t> size(FileHandle file) = 0;
   // The space that the file takes, in bytes: less than its size where it has holes.
   virtual absl::StatusOr<std::uint64_t> allocated_bytes(FileHandle file) = 0;
-  // Keeps every other process from locking the file until this one closes it or ends; waits up to
-  // retry_ns for a holder to go. The file is open for writing. kBusTaken: another one holds it.
+  // Keeps other writers from locking the file until this one closes it or ends (os/file_lock.h);
+  // waits up to retry_ns for a holder to go. The file is open for writing. kBusTaken: it did not.
   virtual absl::Status lock(FileHandle, std::uint64_t) { return absl::OkStatus(); }
   // The whole of a finished file, mapped read-only. Nothing where the disk has no mappings, or
   // where another user than this one and root could cut the file short under whoever reads it

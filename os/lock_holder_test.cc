@@ -1,4 +1,4 @@
-// Who holds a lock.
+// Who holds a lock, and what a process that may only read can do with one.
 #include "os/lock_holder.h"
 
 #include <fcntl.h>
@@ -13,6 +13,8 @@
 
 #include "lapwing/error.h"
 #include "os/exclusive_lock.h"
+#include "os/posix_io.h"
+#include "testing/other_user.h"
 #include "testing/temporary_directory.h"
 
 namespace lapwing {
@@ -48,6 +50,10 @@ class Child {
  private:
   pid_t pid_ = 0;
 };
+
+bool become(uid_t user) {
+  return ::setgroups(0, nullptr) == 0 && ::setgid(kTestGroup) == 0 && ::setuid(user) == 0;
+}
 
 bool lock_range(int fd, short type) {
   struct flock whole{};
@@ -122,6 +128,53 @@ TEST_CASE("Of a holder that has ended a refusal says so, and does not name it as
         std::string::npos);
   CHECK(message.find("is held by") == std::string::npos);
   ::close(fd);
+}
+
+TEST_CASE("A reader's read lock keeps no writer out, and once it is gone the file is locked") {
+  if (::geteuid() != 0) LAPWING_SKIP("running as another user needs root");
+  const SharedFile file(0644);
+  PosixDisk disk;
+  const auto opened = open_file(disk, file.path(), {OpenMode::kReadWrite});
+  REQUIRE(opened.ok());
+  {
+    const Child reader(
+        [&] { return become(kTestUser) && lock_range(file.open(O_RDONLY), F_RDLCK); });
+    REQUIRE(disk.lock(opened->get(), 0).ok());
+  }
+  REQUIRE(disk.lock(opened->get(), 0).ok());
+  const auto second = open_file(disk, file.path(), {OpenMode::kReadWrite});
+  REQUIRE(second.ok());
+  const absl::Status refused = disk.lock(second->get(), 0);
+  CHECK(errc_of(refused) == Errc::kBusTaken);
+  CHECK(refused.message().find("process " + std::to_string(::getpid())) != std::string::npos);
+}
+
+TEST_CASE(
+    "A lock file that others could open is closed to them, and a reader's lock does not count") {
+  if (::geteuid() != 0) LAPWING_SKIP("running as another user needs root");
+  const SharedFile file(0644);
+  const Child reader(
+      [&] { return become(kTestUser) && ::flock(file.open(O_RDONLY), LOCK_EX) == 0; });
+  const auto taken = ExclusiveLock::take(file.path(), 0);
+  REQUIRE(taken.ok());
+  struct stat info{};
+  REQUIRE(::stat(file.path().c_str(), &info) == 0);
+  CHECK((info.st_mode & 07777) == 0600);
+  CHECK(errc_of(ExclusiveLock::take(file.path(), 0).status()) == Errc::kBusTaken);
+}
+
+TEST_CASE("A reader that passes its lock on to another process and ends does not count either") {
+  if (::geteuid() != 0) LAPWING_SKIP("running as another user needs root");
+  const SharedFile file(0644);
+  const Child keeper([&] {
+    if (!become(kTestUser)) return false;
+    const int fd = file.open(O_RDONLY);
+    const pid_t locker = ::fork();
+    if (locker == 0) ::_exit(::flock(fd, LOCK_EX) == 0 ? 0 : 1);
+    int status = 1;
+    return ::waitpid(locker, &status, 0) == locker && status == 0;
+  });
+  CHECK(ExclusiveLock::take(file.path(), 0).ok());
 }
 
 TEST_CASE("The lock of a running owner stays, whatever mode somebody gave its file") {

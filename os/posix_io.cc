@@ -206,7 +206,7 @@ absl::StatusOr<std::uint64_t> PosixDisk::size(FileHandle file) {
 }
 
 absl::Status PosixDisk::lock(FileHandle file, std::uint64_t retry_ns) {
-  const int failure = retry_lock(retry_ns, [&] { return lock_whole_file(file); });
+  const int failure = retry_lock(retry_ns, [&] { return lock_against_writers(file); });
   if (failure == 0) return absl::OkStatus();
   if (failure != EWOULDBLOCK) return file_error(failure, "lock", file);
   const std::optional<LockHolder> holder = write_lock_holder(file);

@@ -253,6 +253,10 @@ absl::Status Archiver::State::check_names() {
     note(noted_session_log,
          absl::StrCat(lost[0], " was removed or replaced: the journal goes on with the other copy,",
                       " and the next start makes this one anew"));
+  // A reader's lock may have been in the way when they were opened (os/file_lock.h).
+  for (const FileHandle file : sessions.held_files()) {
+    options.journal.disk->lock(file, 0).IgnoreError();
+  }
   }
   if (retention.file_is_lost()) {
     const absl::Status restored = retention.restore_file();

@@ -5,10 +5,13 @@ Needs root to become other users; says loudly what it skips without.
 
 import ctypes
 import errno
+import fcntl
 import mmap
 import os
 import pathlib
+import signal
 import sys
+import threading
 import unittest
 
 import harness
@@ -150,6 +153,86 @@ class Access(harness.BusTest):
                               user=STRANGER_UID, group=STRANGER_GID, extra_groups=[])
         self.assertNotEqual(stranger.wait(), 0)
         self.assertIn("ermi", stranger.err())
+
+
+@unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root to become other users")
+class Locks(harness.BusTest):
+    """A member of the group locks whatever it can open; the bus starts, and its cursors open."""
+
+    OWNER = {"user": OWNER_UID, "group": OWNER_GID, "extra_groups": [BUS_GID]}
+
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o777)
+
+    def publish(self, name, **keywords):
+        return self.run_to_end(name, "publish", "--source", "synthetic:records=100", "--group",
+                               BUS_GID, **self.OWNER, **keywords)
+
+    def lock_as_member(self, paths):
+        """A process of a member that holds every lock that it can get, or waits for it."""
+        ready, holder = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(ready)
+            os.setgroups([BUS_GID])
+            os.setresgid(MEMBER_UID, MEMBER_UID, MEMBER_UID)
+            os.setresuid(MEMBER_UID, MEMBER_UID, MEMBER_UID)
+            opened = 0
+            for path in paths:
+                try:
+                    fd = os.open(path, os.O_RDONLY)
+                except OSError:
+                    continue
+                opened += 1
+                for lock in (lambda f=fd: fcntl.flock(f, fcntl.LOCK_EX),
+                             lambda f=fd: fcntl.lockf(f, fcntl.LOCK_SH)):
+                    threading.Thread(target=lock, daemon=True).start()
+            os.write(holder, bytes([opened]))
+            signal.pause()
+            os._exit(0)
+        os.close(holder)
+        self.addCleanup(os.waitpid, child, 0)
+        self.addCleanup(os.kill, child, signal.SIGKILL)
+        with os.fdopen(ready, "rb") as answer:
+            return child, answer.read(1)[0]
+
+    def waits_for(self, child, path):
+        """Whether the kernel lists a lock of that process on the file: held, or waited for."""
+        inode = f":{os.stat(path).st_ino} "
+        with open("/proc/locks", encoding="ascii") as locks:
+            return any(f" {child} " in line and inode in line for line in locks)
+
+    def test_read_locks_on_every_file_keep_no_publisher_out(self):
+        self.publish("first")
+        publisher = self.start("killed", "publish", "--source", "synthetic:records=100",
+                               "--group", BUS_GID, "--linger", 600, **self.OWNER)
+        self.until_head(200)
+        files = [path for path in pathlib.Path(self.bus).rglob("*") if path.is_file()]
+        files.append(pathlib.Path(self.info()["ring"]["path"]))
+        sessions = pathlib.Path(self.bus) / "journal" / "sessions"
+        child, opened = self.lock_as_member(files)
+        self.assertGreater(opened, 5)
+        self.until("the member to wait for sessions", lambda: self.waits_for(child, sessions))
+        publisher.kill()
+        self.publish("third")
+        self.assertTrue(self.waits_for(child, sessions), "the lock was given up: the test is void")
+        reader = self.run_to_end("tail", "tail", "--from", "start", "--until-closed", "--format",
+                                 "none", "--summary")
+        self.assertEqual(reader.summary()["records"], 300)
+
+    def test_a_lock_file_that_was_open_to_the_group_keeps_no_publisher_out(self):
+        self.publish("first")
+        locks = [pathlib.Path(self.bus, place, "publisher.lock") for place in ("", "journal")]
+        for lock in locks:
+            lock.chmod(0o644)
+        child, opened = self.lock_as_member(locks)
+        self.assertEqual(opened, 2)
+        for lock in locks:
+            self.until(f"{lock} to be locked", lambda path=lock: self.waits_for(child, path))
+        self.publish("second")
+        for lock in locks:
+            self.assertEqual(lock.stat().st_mode & 0o777, 0o600)
 
 
 if __name__ == "__main__":
