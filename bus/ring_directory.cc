@@ -7,10 +7,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "lapwing/error.h"
+#include "os/posix_io.h"
 #include "os/sharing.h"
 #include "os/system_error.h"
 #include "proto/ring_layout.h"
@@ -18,21 +22,52 @@
 namespace lapwing {
 namespace {
 
+constexpr char kSharedMemory[] = "/dev/shm";
 constexpr char kRemedy[] = "; remove it, or choose another place with --ring-dir";
 
-}  // namespace
+mode_t due_mode(std::optional<unsigned> group) {
+  return group ? 0750 : 0700;
+}
 
-std::string private_ring_directory_path(std::optional<unsigned> group) {
-  std::string path = absl::StrCat("/dev/shm/lapwing-", geteuid());
+std::string first_choice(std::optional<unsigned> group) {
+  std::string path = absl::StrCat(kSharedMemory, "/lapwing-", geteuid());
   if (group) absl::StrAppend(&path, "-", *group);
   return path;
 }
 
-absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group) {
-  std::string path = private_ring_directory_path(group);
-  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    return make_system_error(errno, absl::StrCat("making ", path));
+bool is_own_directory(const std::string& path) {
+  struct stat found{};
+  return lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == geteuid();
+}
+
+// Those that exist with a name behind a dot, are this user's, and grant no more than is due.
+std::vector<std::string> other_choices(std::optional<unsigned> group) {
+  std::vector<std::string> found;
+  const auto names = PosixDisk().list(kSharedMemory);
+  if (!names.ok()) return found;
+  for (const std::string& name : *names) {
+    std::string path = absl::StrCat(kSharedMemory, "/", name);
+    if (!path.starts_with(first_choice(group) + ".") || !is_own_directory(path)) continue;
+    struct stat info{};
+    const bool is_closed =
+        lstat(path.c_str(), &info) == 0 && (info.st_mode & 07777 & ~due_mode(group)) == 0;
+    if (is_closed) found.push_back(std::move(path));
   }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+absl::StatusOr<std::string> other_choice(std::optional<unsigned> group) {
+  const std::vector<std::string> there = other_choices(group);
+  if (!there.empty()) return there.front();
+  std::string path = first_choice(group) + ".XXXXXX";
+  if (mkdtemp(path.data()) != nullptr) return path;
+  return make_system_error(errno, absl::StrCat("making ", path));
+}
+
+// Checks it, and completes its mode and group: it was just made, or was left by a start that was
+// killed.
+absl::StatusOr<std::string> open_private(const std::string& path, std::optional<unsigned> group) {
   const UniqueFd fd = UniqueFd::opened_by(
       [&] { return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
   struct stat found{};
@@ -46,15 +81,41 @@ absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group
     return make_error(Errc::kNotPermitted,
                       absl::StrCat(path, " belongs to user ", found.st_uid, kRemedy));
   }
-  const mode_t surplus = found.st_mode & 07777 & ~mode_t{group ? 0750u : 0700u};
-  if (surplus != 0) {
+  if ((found.st_mode & 07777 & ~due_mode(group)) != 0) {
     return make_error(Errc::kNotPermitted, absl::StrFormat("%s grants too much with mode %04o%s",
                                                            path, found.st_mode & 07777, kRemedy));
   }
-  // It was just made, or was left by a start that was killed.
-  const absl::Status shared = share(fd.get(), path, group, group ? 0750 : 0700);
+  const absl::Status shared = share(fd.get(), path, group, due_mode(group));
   if (!shared.ok()) return shared;
   return path;
+}
+
+}  // namespace
+
+std::string private_ring_directory_path(std::optional<unsigned> group) {
+  const std::vector<std::string> all = private_ring_directories(group);
+  return all.empty() ? first_choice(group) : all.front();
+}
+
+std::vector<std::string> private_ring_directories(std::optional<unsigned> group) {
+  std::vector<std::string> found;
+  if (is_own_directory(first_choice(group))) found.push_back(first_choice(group));
+  for (std::string& path : other_choices(group)) found.push_back(std::move(path));
+  return found;
+}
+
+absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group) {
+  std::string path = first_choice(group);
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return make_system_error(errno, absl::StrCat("making ", path));
+  }
+  struct stat named{};
+  if (lstat(path.c_str(), &named) == 0 && named.st_uid != geteuid()) {
+    absl::StatusOr<std::string> other = other_choice(group);
+    if (!other.ok()) return other.status();
+    path = *std::move(other);
+  }
+  return open_private(path, group);
 }
 
 absl::StatusOr<bool> is_on_tmpfs(const std::string& directory) {

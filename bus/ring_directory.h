@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,12 +17,17 @@ namespace lapwing {
 // What a ring file's name ends with; before it stands the session's id.
 inline constexpr char kRingFileExtension[] = ".ring";
 
-// The path of private_ring_directory; makes nothing.
-std::string private_ring_directory_path(std::optional<unsigned> group);
 // A directory of the calling user's own under /dev/shm, made if need be: lapwing-<uid> (0700), or
-// lapwing-<uid>-<gid> (0750) whose files a group may read. kNotPermitted if something else stands
-// there, or a directory of another owner or with more permissions; links are not followed.
+// lapwing-<uid>-<gid> (0750), whose files a group may read. Anybody can make that name first, and
+// the sticky bit keeps the user from removing it. If another user has, the directory is called
+// <that name>.XXXXXX, with six random letters and digits; every later start uses the same one.
+// kNotPermitted if the user's own directory has more permissions, or something else of the user's
+// has the name. Links are not followed.
 absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group);
+// The path that private_ring_directory would return if nothing had to be made; makes nothing.
+std::string private_ring_directory_path(std::optional<unsigned> group);
+// All such directories of this user and group that exist: rings may be in each.
+std::vector<std::string> private_ring_directories(std::optional<unsigned> group);
 
 // True if `directory` is on tmpfs (or ramfs).
 absl::StatusOr<bool> is_on_tmpfs(const std::string& directory);

@@ -4,8 +4,11 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "lapwing/error.h"
+#include "os/posix_io.h"
 #include "testing/other_user.h"
 #include "testing/ring_spec.h"
 
@@ -18,13 +21,24 @@ class PrivatePlace {
  public:
   explicit PrivatePlace(const std::string& suffix = "")
       : path_("/dev/shm/lapwing-" + std::to_string(kTestUser) + suffix) {
-    std::filesystem::remove_all(path_);
+    clear();
   }
-  ~PrivatePlace() { std::filesystem::remove_all(path_); }
+  ~PrivatePlace() { clear(); }
   PrivatePlace(const PrivatePlace&) = delete;
   PrivatePlace& operator=(const PrivatePlace&) = delete;
 
   const std::string& path() const { return path_; }
+  // The directories that were made because the first name was taken.
+  std::vector<std::string> others() const {
+    std::vector<std::string> found;
+    const auto names = PosixDisk().list("/dev/shm");
+    REQUIRE(names.ok());
+    for (const std::string& name : *names) {
+      const std::string path = "/dev/shm/" + name;
+      if (path.starts_with(path_ + ".")) found.push_back(path);
+    }
+    return found;
+  }
   void make_directory(mode_t mode, uid_t owner, gid_t group = kTestGroup) {
     REQUIRE(mkdir(path_.c_str(), 0700) == 0);
     REQUIRE(chmod(path_.c_str(), mode) == 0);
@@ -32,6 +46,11 @@ class PrivatePlace {
   }
 
  private:
+  void clear() const {
+    std::filesystem::remove_all(path_);
+    for (const std::string& path : others()) std::filesystem::remove_all(path);
+  }
+
   TestUserLock lock_;
   std::string path_;
 };
@@ -82,45 +101,86 @@ TEST_CASE("A private directory that was left half made is completed") {
   CHECK((found.st_mode & 07777) == 0750);
 }
 
-TEST_CASE("Nothing but an own directory with no more than the due permissions will do") {
+struct Obstacle {
+  const char* what;
+  void (*put)(PrivatePlace& place, const std::string& elsewhere);
+};
+using Path = std::string;
+
+TEST_CASE("A user's own directory with more than the due permissions, or a file, will not do") {
   if (geteuid() != 0) LAPWING_SKIP("running as another user needs root");
-  struct Case {
-    const char* what;
-    void (*stand)(PrivatePlace& place, const std::string& elsewhere);
-  };
-  using Path = std::string;
-  const Case wrong = GENERATE(
-      Case{"somebody else's directory",
-           [](PrivatePlace& place, const Path&) { place.make_directory(0777, kOtherTestUser); }},
-      Case{"a directory that others can enter",
-           [](PrivatePlace& place, const Path&) { place.make_directory(0755, kTestUser); }},
-      Case{"a directory that others can write",
-           [](PrivatePlace& place, const Path&) { place.make_directory(0777, kTestUser); }},
-      Case{"a link to an own directory",
-           [](PrivatePlace& place, const Path& elsewhere) {
-             REQUIRE(chown(elsewhere.c_str(), kTestUser, kTestUser) == 0);
-             std::filesystem::create_directory_symlink(elsewhere, place.path());
-           }},
-      Case{"a file", [](PrivatePlace& place, const Path&) {
-             REQUIRE(mknod(place.path().c_str(), S_IFREG | 0600, 0) == 0);
-           }});
+  const Obstacle wrong = GENERATE(
+      Obstacle{"a directory that others can enter",
+               [](PrivatePlace& place, const Path&) { place.make_directory(0755, kTestUser); }},
+      Obstacle{"a directory that others can write",
+               [](PrivatePlace& place, const Path&) { place.make_directory(0777, kTestUser); }},
+      Obstacle{"a link to an own directory",
+               [](PrivatePlace& place, const Path& elsewhere) {
+                 REQUIRE(chown(elsewhere.c_str(), kTestUser, kTestUser) == 0);
+                 std::filesystem::create_directory_symlink(elsewhere, place.path());
+                 REQUIRE(lchown(place.path().c_str(), kTestUser, kTestUser) == 0);
+               }},
+      Obstacle{"a file", [](PrivatePlace& place, const Path&) {
+                 REQUIRE(mknod(place.path().c_str(), S_IFREG | 0600, 0) == 0);
+                 REQUIRE(chown(place.path().c_str(), kTestUser, kTestUser) == 0);
+               }});
   INFO(wrong.what);
   const TestDirectory elsewhere;
   PrivatePlace place;
-  wrong.stand(place, elsewhere.path());
+  wrong.put(place, elsewhere.path());
   CHECK(error_of_test_user() == kRefused);
+  CHECK(place.others().empty());
 }
 
-TEST_CASE("Another user's directory is refused even if all the rest is right") {
+TEST_CASE(
+    "Whatever another user has put there, a directory with another name is made once and used") {
+  if (geteuid() != 0) LAPWING_SKIP("running as another user needs root");
+  const Obstacle squatted = GENERATE(
+      Obstacle{
+          "a directory that all may use",
+          [](PrivatePlace& place, const Path&) { place.make_directory(0777, kOtherTestUser); }},
+      Obstacle{
+          "a directory that looks right",
+          [](PrivatePlace& place, const Path&) { place.make_directory(0700, kOtherTestUser); }},
+      Obstacle{"a link",
+               [](PrivatePlace& place, const Path& elsewhere) {
+                 std::filesystem::create_directory_symlink(elsewhere, place.path());
+               }},
+      Obstacle{"a file", [](PrivatePlace& place, const Path&) {
+                 REQUIRE(mknod(place.path().c_str(), S_IFREG | 0600, 0) == 0);
+               }});
+  INFO(squatted.what);
+  const TestDirectory elsewhere;
+  PrivatePlace place;
+  squatted.put(place, elsewhere.path());
+  REQUIRE(mkdir((place.path() + ".000000").c_str(), 0777) == 0);  // of root, who is another user
+  for (int start = 0; start < 2; ++start) {
+    CHECK(run_as(kTestUser, kTestGroup, [&] {
+            const auto made = private_ring_directory({});
+            if (!made.ok() || !made->starts_with(place.path() + ".")) return __LINE__;
+            if (private_ring_directory_path({}) != *made) return __LINE__;
+            return private_ring_directories({}) == std::vector<std::string>{*made} ? 0 : __LINE__;
+          }) == 0);
+  }
+  const std::vector<std::string> others = place.others();
+  REQUIRE(others.size() == 2);
+  const std::string& made = others[0].ends_with(".000000") ? others[1] : others[0];
+  struct stat found{};
+  REQUIRE(stat(made.c_str(), &found) == 0);
+  CHECK((found.st_mode & 07777) == 0700);
+  CHECK(found.st_uid == kTestUser);
+}
+
+TEST_CASE("A group's directory has another name too if its first one is taken") {
   if (geteuid() != 0) LAPWING_SKIP("running as another user needs root");
   PrivatePlace place("-" + std::to_string(kTestGroup));
   place.make_directory(0750, kOtherTestUser, kTestGroup);
-  CHECK(run_as(kTestUser, kTestGroup, [] {
-          const absl::Status status = private_ring_directory(kTestGroup).status();
-          if (errc_of(status) != Errc::kNotPermitted) return __LINE__;
-          const std::string owner = "belongs to user " + std::to_string(kOtherTestUser);
-          return status.message().find(owner) != absl::string_view::npos ? 0 : __LINE__;
-        }) == 0);
+  CHECK(error_of_test_user(kTestGroup) == 0);
+  REQUIRE(place.others().size() == 1);
+  struct stat found{};
+  REQUIRE(stat(place.others()[0].c_str(), &found) == 0);
+  CHECK((found.st_mode & 07777) == 0750);
+  CHECK(found.st_gid == kTestGroup);
 }
 
 TEST_CASE("A group that the user is not in cannot be given the directory") {

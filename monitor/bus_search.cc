@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <system_error>
 
@@ -21,9 +22,11 @@
 namespace lapwing {
 namespace {
 
-// "lapwing-1000" and "lapwing-1000-27" are of user 1000.
+// "lapwing-1000" and "lapwing-1000-27" are of user 1000; so is "lapwing-1000.x1Y2z3", which that
+// user's publishers make if another user has taken the first name.
 std::optional<uid_t> owner_in(absl::string_view name) {
   if (!absl::ConsumePrefix(&name, "lapwing-")) return std::nullopt;
+  name = name.substr(0, name.find('.'));
   const std::vector<absl::string_view> parts = absl::StrSplit(name, '-');
   uid_t owner = 0;
   unsigned group = 0;
@@ -68,7 +71,9 @@ bool is_there(const std::string& directory) {
   return ::lstat(directory.c_str(), &info) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
-void search_directory(const std::string& path, uid_t owner, FoundBuses& found) {
+// `looked_at` counts the files of this owner, so that no user can fill the list for the others.
+void search_directory(const std::string& path, uid_t owner, std::size_t& looked_at,
+                      FoundBuses& found) {
   const UniqueFd directory = UniqueFd::opened_by(
       [&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
   struct stat info{};
@@ -82,7 +87,7 @@ void search_directory(const std::string& path, uid_t owner, FoundBuses& found) {
   }
   for (const std::string& name : names_in(path)) {
     if (!absl::EndsWith(name, kAnnouncementExtension)) continue;
-    if (found.buses.size() + found.not_trusted >= kBusesFoundMax) {
+    if (++looked_at > kBusesOfUserMax) {
       ++found.beyond_limit;
       continue;
     }
@@ -101,9 +106,11 @@ void search_directory(const std::string& path, uid_t owner, FoundBuses& found) {
 
 FoundBuses find_buses(const std::string& shared_memory) {
   FoundBuses found;
+  std::map<uid_t, std::size_t> looked_at;
   for (const std::string& name : names_in(shared_memory)) {
     const std::optional<uid_t> owner = owner_in(name);
-    if (owner) search_directory(absl::StrCat(shared_memory, "/", name), *owner, found);
+    if (!owner) continue;
+    search_directory(absl::StrCat(shared_memory, "/", name), *owner, looked_at[*owner], found);
   }
   std::sort(found.buses.begin(), found.buses.end(), [](const FoundBus& a, const FoundBus& b) {
     return a.announcement.directory < b.announcement.directory;

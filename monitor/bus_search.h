@@ -1,8 +1,9 @@
 // Finds the buses of this machine by what their publishers announce (snapshot/bus_announcement.h).
 //
 // Nothing that is found is trusted: a directory counts if it is called lapwing-UID or lapwing-UID-GID,
-// belongs to that user, is no link and nobody else may write to it; a file in it, if it is a plain
-// one of that user, of kAnnouncementBytesMax at most, that nobody else may write to.
+// also with something behind a dot, belongs to that user, is not a link and nobody else may write to
+// it; a file in it, if it is a plain one of that user, of kAnnouncementBytesMax at most, that nobody
+// else may write to. What one user puts there hides no other user's buses.
 //
 // Thread safety: a free function.
 #pragma once
@@ -17,7 +18,7 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kBusesFoundMax = 1024;
+inline constexpr std::size_t kBusesOfUserMax = 1024;  // files of one user that are looked at
 
 struct FoundBus {
   BusAnnouncement announcement;

@@ -125,6 +125,29 @@ TEST_CASE("A directory of another user than its name says is not trusted") {
   CHECK(memory.find().not_trusted == 1);
 }
 
+TEST_CASE("The directory of a user whose first name another user has taken is found") {
+  SharedMemory memory;
+  memory.announce(memory.directory(SharedMemory::own_name() + ".x1Y2z3"), "/a");
+  memory.announce(memory.directory(SharedMemory::own_name() + "-27.x1Y2z3", 0750), "/b");
+  memory.announce(memory.directory("lapwing-" + std::to_string(::geteuid() + 1) + ".x1Y2z3"), "/c");
+  const FoundBuses found = memory.find();
+  REQUIRE(found.buses.size() == 2);
+  CHECK(found.buses[0].announcement.directory == memory.bus("/a"));
+  CHECK(found.buses[1].announcement.directory == memory.bus("/b"));
+  CHECK(found.not_trusted == 1);
+}
+
+TEST_CASE("However many directories another user makes, the buses of this one are found") {
+  SharedMemory memory;
+  for (std::size_t i = 0; i < kBusesOfUserMax + 1; ++i) {
+    // They come before this user's own by name, and belong to nobody whom the name gives.
+    memory.directory("lapwing-" + std::to_string(::geteuid() + 1) + "." + std::to_string(i));
+    memory.directory(SharedMemory::own_name() + "." + std::to_string(i), 0777);
+  }
+  memory.announce(memory.directory(SharedMemory::own_name() + ".zzzzzz"), "/a");
+  CHECK(memory.find().buses.size() == 1);
+}
+
 TEST_CASE("A bus whose directory was removed is none") {
   SharedMemory memory;
   const std::string own = memory.own();
@@ -137,14 +160,14 @@ TEST_CASE("A bus whose directory was removed is none") {
   CHECK(found.not_trusted == 0);
 }
 
-TEST_CASE("Beyond the limit buses are counted") {
+TEST_CASE("Beyond the limit of a user buses are counted") {
   SharedMemory memory;
   const std::string own = memory.own();
-  for (std::size_t i = 0; i < kBusesFoundMax + 3; ++i) {
+  for (std::size_t i = 0; i < kBusesOfUserMax + 3; ++i) {
     memory.announce(own, "/bus-" + std::to_string(i));
   }
   const FoundBuses found = memory.find();
-  CHECK(found.buses.size() == kBusesFoundMax);
+  CHECK(found.buses.size() == kBusesOfUserMax);
   CHECK(found.beyond_limit == 3);
 }
 

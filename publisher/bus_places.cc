@@ -35,14 +35,7 @@ absl::StatusOr<DirectoryIdentity> BusPlaces::ring_owner() const {
   return directory_identity(options_.journal ? journal_root() : options_.directory);
 }
 
-absl::StatusOr<std::string> BusPlaces::ring_home() const {
-  std::string parent = options_.ring_directory;
-  if (parent.empty()) {
-    absl::StatusOr<bool> tmpfs = is_on_tmpfs(options_.directory);
-    if (!tmpfs.ok()) return tmpfs.status();
-    if (*tmpfs) return options_.directory;
-    parent = private_ring_directory_path(options_.group);
-  }
+absl::StatusOr<std::string> BusPlaces::ring_home_in(const std::string& parent) const {
   std::error_code error;
   const std::string full = std::filesystem::canonical(options_.directory, error).string();
   if (error)
@@ -51,12 +44,22 @@ absl::StatusOr<std::string> BusPlaces::ring_home() const {
                       absl::Hex(XXH3_64bits(full.data(), full.size()), absl::kZeroPad16));
 }
 
+absl::StatusOr<std::string> BusPlaces::ring_home() const {
+  if (!options_.ring_directory.empty()) return ring_home_in(options_.ring_directory);
+  absl::StatusOr<bool> tmpfs = is_on_tmpfs(options_.directory);
+  if (!tmpfs.ok()) return tmpfs.status();
+  if (*tmpfs) return options_.directory;
+  return ring_home_in(private_ring_directory_path(options_.group));
+}
+
 absl::StatusOr<std::string> BusPlaces::make_ring_home() const {
   absl::StatusOr<std::string> home = ring_home();
   if (!home.ok() || *home == options_.directory) return home;
   if (options_.ring_directory.empty()) {
-    absl::StatusOr<std::string> parent = private_ring_directory(options_.group);
+    const absl::StatusOr<std::string> parent = private_ring_directory(options_.group);
     if (!parent.ok()) return parent.status();
+    home = ring_home_in(*parent);
+    if (!home.ok()) return home;
   }
   absl::Status made = prepare_directory(*home, DirectoryUse::kRingHome, options_.group);
   if (!made.ok()) return made;
@@ -68,7 +71,13 @@ absl::StatusOr<LeftRings> BusPlaces::left_rings() const {
   if (!owner.ok()) return owner.status();
   const absl::StatusOr<std::string> home = ring_home();
   if (!home.ok()) return home.status();
-  return LeftRings(*owner, {options_.directory, *home}, options_.log);
+  std::vector<std::string> homes = {options_.directory, *home};
+  for (const std::string& parent : private_ring_directories(options_.group)) {
+    const absl::StatusOr<std::string> other = ring_home_in(parent);
+    if (!other.ok()) return other.status();
+    homes.push_back(*other);
+  }
+  return LeftRings(*owner, std::move(homes), options_.log);
 }
 
 absl::Status BusPlaces::check_nobody_publishes() const {

@@ -5,7 +5,9 @@ Needs root to mount. The mounts are in a namespace of this process and go with i
 
 import ctypes
 import errno
+import json
 import os
+import pathlib
 import subprocess
 import sys
 import unittest
@@ -73,6 +75,39 @@ class WithoutFallocate(MountTest):
                                  "--summary", bus=bus)
         self.assertEqual(reader.summary()["records"], 101_050)
         self.assertEqual(reader.summary()["lost"], 0)
+
+
+class Squatter(MountTest):
+    """Another user has made the directory that a publisher would use in shared memory."""
+
+    OWNER_UID, SQUATTER_UID = 61_001, 61_009
+    OWNER = {"user": OWNER_UID, "group": OWNER_UID, "extra_groups": []}
+
+    def test_the_bus_is_published_recovered_and_found_all_the_same(self):
+        shm = self.mount("/dev/shm", "-t", "tmpfs", "-o", "mode=1777,size=256m", "tmpfs")
+        squatted = pathlib.Path(shm, f"lapwing-{self.OWNER_UID}")
+        squatted.mkdir(mode=0o777)
+        os.chown(squatted, self.SQUATTER_UID, self.SQUATTER_UID)
+        for decoy in range(1100):  # each is read before the publisher's own by its name
+            path = pathlib.Path(shm, f"lapwing-0.{decoy}")
+            path.mkdir()
+            os.chown(path, self.SQUATTER_UID, self.SQUATTER_UID)
+        self.folder.chmod(0o777)
+        killed = self.start("killed", "publish", "--source", "synthetic:records=1000", "--linger",
+                            600, **self.OWNER)
+        self.until_head(1000)
+        ring = pathlib.Path(self.info()["ring"]["path"])
+        self.assertRegex(str(ring), f"^{squatted}[.][A-Za-z0-9]{{6}}/")
+        buses = harness.ProgramTest.start(self, "buses", "buses", "--json", **self.OWNER)
+        self.assertEqual(buses.wait(), 0, buses.err())
+        self.assertEqual([bus["directory"] for bus in json.loads(buses.out())["buses"]], [self.bus])
+        killed.kill()
+        self.run_to_end("next", "publish", "--source", "synthetic:records=10", **self.OWNER)
+        self.assertFalse(ring.exists())
+        self.assertEqual(list(squatted.iterdir()), [])
+        reader = self.run_to_end("tail", "tail", "--from", "start", "--until-closed", "--format",
+                                 "none", "--summary", **self.OWNER)
+        self.assertEqual((reader.summary()["records"], reader.summary()["lost"]), (1010, 0))
 
 
 if __name__ == "__main__":
