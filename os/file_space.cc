@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -96,6 +97,14 @@ int reserve_file_space(int fd, std::uint64_t bytes) {
     if (errno != EINTR) return errno;
   }
   return 0;
+}
+
+std::optional<std::uint64_t> usable_bytes(const std::string& directory) {
+  struct statvfs space{};
+  while (::statvfs(directory.c_str(), &space) != 0) {
+    if (errno != EINTR) return std::nullopt;
+  }
+  return std::uint64_t{::geteuid() == 0 ? space.f_bfree : space.f_bavail} * space.f_frsize;
 }
 
 }  // namespace lapwing

@@ -109,19 +109,20 @@ absl::StatusOr<std::optional<RingImage>> LeftRings::open(const std::string& path
   return RingImage{map_->header(), &map_->words(), map_->slots()};
 }
 
-absl::Status LeftRings::remove_all_but(const std::string& own, const std::string& settled) const {
+absl::Status LeftRings::remove_all_but(const std::string& kept, const std::string& settled,
+                                       Foreign foreign) const {
   for (const std::string& path : rings_in_homes()) {
-    if (path == own) continue;
+    if (path == kept) continue;
     const absl::StatusOr<bool> removed = remove_if_ours(path);
     if (!removed.ok()) return removed.status();
-    if (!*removed) {
+    if (!*removed && foreign == Foreign::kLog) {
       log(LogEvent::kRingForeign,
           absl::StrCat("the ring file ", path, " is of another bus directory and is left alone: ",
                        "it takes memory until that bus starts again, or somebody removes it"),
           path);
     }
   }
-  if (!may_be_a_ring(settled) || settled == own) return absl::OkStatus();
+  if (!may_be_a_ring(settled) || settled == kept) return absl::OkStatus();
   return remove_if_ours(settled).status();
 }
 

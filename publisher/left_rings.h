@@ -26,6 +26,9 @@ namespace lapwing {
 
 class LeftRings {
  public:
+  // What is done about rings of other buses in the homes.
+  enum class Foreign { kLog, kIgnore };
+
   // `directory` is the one whose rings they are: the journal's, or without a journal the bus's.
   // `homes` are where the rings of this bus lie; one may be missing.
   LeftRings(const DirectoryIdentity& directory, std::vector<std::string> homes, LogHook log)
@@ -44,9 +47,10 @@ class LeftRings {
     return [this](const std::string& path) { return open(path); };
   }
 
-  // Removes this bus's rings in the homes, and the one at `settled` (may be empty), but for `own`.
-  // Errors: kNotPermitted, kSystem.
-  absl::Status remove_all_but(const std::string& own, const std::string& settled) const;
+  // Removes this bus's rings in the homes, and the one at `settled` (may be empty), but for `kept`
+  // (may be empty) and those that a publisher holds. Errors: kNotPermitted, kSystem.
+  absl::Status remove_all_but(const std::string& kept, const std::string& settled,
+                              Foreign foreign = Foreign::kLog) const;
 
  private:
   std::vector<std::string> rings_in_homes() const;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/file_lock.h"
+#include "os/file_space.h"
 #include "os/kernel.h"
 #include "os/posix_io.h"
 #include "os/start_thread.h"
@@ -25,7 +26,9 @@
 #include "publisher/bus_places.h"
 #include "publisher/left_rings.h"
 #include "snapshot/dbn/kept_metadata.h"
+#include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/journal_reader.h"
+#include "snapshot/journal/segment_file.h"
 #include "snapshot/recovery/forgotten_sessions.h"
 #include "snapshot/schema/kept_schemas.h"
 #include "snapshot/schema/known_schemas.h"
@@ -99,13 +102,23 @@ class Starter {
   absl::Status check_continuation();
   absl::Status continue_description(std::uint64_t hash);
   absl::Status make_ring();
+  absl::Status remove_useless_rings() const;
   absl::Status begin_session();
+  absl::Status open_journal();
+  absl::Status open_journal_here();
+  absl::Status open_queue();
+  absl::Status check_room() const;
   absl::Status start_archiver();
-  absl::Status start_archiver_here();
+  absl::Status describe();
   absl::Status announce();
   absl::Status remove_old_rings();
   void abandon();
   bool session_is_open() const;
+  void remove_unused_journal() const;
+
+  std::string journal_directory() const {
+    return absl::StrCat(places_.journal_root(), "/", journal_id_.hex());
+  }
 
   SchemaLabel label() const { return {options_.schema, description_ ? description_->hash() : 0}; }
   void step(const char* name) const {
@@ -123,6 +136,7 @@ class Starter {
   Id128 session_id_;
   Id128 journal_id_;
   JournalGeometry geometry_;
+  bool is_described_ = false;  // bus.json is this session's
 };
 
 absl::StatusOr<StartedSession> Starter::run() {
@@ -131,10 +145,13 @@ absl::StatusOr<StartedSession> Starter::run() {
     absl::Status (Starter::*run)();
   };
   static constexpr NamedStep kSteps[] = {
-      {"prepare-directory", &Starter::prepare},   {"take-lock", &Starter::take_locks},
-      {"settle", &Starter::settle_past},          {"make-ring", &Starter::make_ring},
-      {"begin-session", &Starter::begin_session}, {"start-archiver", &Starter::start_archiver},
-      {"announce", &Starter::announce},           {"remove-old-rings", &Starter::remove_old_rings},
+      {"prepare-directory", &Starter::prepare},
+      {"take-lock", &Starter::take_locks},
+      {"settle", &Starter::settle_past},
+      {"make-ring", &Starter::make_ring},
+      {"open-journal", &Starter::open_journal},
+      {"announce", &Starter::announce},
+      {"remove-old-rings", &Starter::remove_old_rings},
   };
   for (const NamedStep& next : kSteps) {
     step(next.name);
@@ -146,11 +163,32 @@ absl::StatusOr<StartedSession> Starter::run() {
   return std::move(session_);
 }
 
-// Ends a session that began and will publish nothing, so that the next start finds no reservation
-// open.
+// Undoes what a start that fails has made. A session that began ends without records: `sessions`
+// keeps room for an end, also on a full disk. If the end cannot be written all the same, the ring
+// stays for the next start, which settles that session and then removes it.
 void Starter::abandon() {
-  if (session_.archiver) session_.archiver->close(session_.first() - 1, wall_ns()).IgnoreError();
-  if (session_.ring && !session_is_open()) remove_ring(*session_.ring).IgnoreError();
+  if (session_.archiver) {
+    session_.archiver->close(session_.first() - 1, wall_ns()).IgnoreError();
+  } else if (session_is_open()) {
+    session_.sessions->append_end(SessionEnd::kClosed, session_.first() - 1).IgnoreError();
+  }
+  remove_unused_journal();
+  if (!session_.ring || session_is_open()) return;
+  if (is_described_) {
+    session_.description.closed = true;
+    write_bus_description(*session_.bus_disk, options_.directory, session_.description)
+        .IgnoreError();
+  }
+  withdraw_from_machine(session_.announcement).IgnoreError();
+  remove_ring(*session_.ring).IgnoreError();
+}
+
+// The directory of a new journal whose first session did not begin.
+void Starter::remove_unused_journal() const {
+  if (!session_.sessions || session_.settled.geometry || journal_id_.is_zero()) return;
+  if (session_.sessions->find(session_id_) != nullptr) return;
+  std::error_code stays;  // it was not made, or is not empty
+  std::filesystem::remove(journal_directory(), stays);
 }
 
 // It began and `sessions` does not say how it ended: its ring is what the next start goes by.
@@ -359,6 +397,7 @@ absl::Status Starter::make_ring() {
     journal_id_ = session_.settled.journal_id;
     geometry_ = *session_.settled.geometry;
   }
+  if (absl::Status removed = remove_useless_rings(); !removed.ok()) return removed;
   absl::StatusOr<std::string> home = places_.make_ring_home();
   if (!home.ok()) return home.status();
   const absl::StatusOr<DirectoryIdentity> owner = places_.ring_owner();
@@ -387,10 +426,87 @@ absl::Status Starter::make_ring() {
       (options_.journal ? sizeof SessionEntry::ring_path : sizeof WelcomeFrame::ring_path) - 1);
 }
 
+// Makes room for the new ring. With a journal the last session is settled by now: it has an end, so
+// no start needs a ring of this directory any more. The one that bus.json names may still be read
+// without a publisher; it stays until the new one is announced if it can hold records that are in
+// no journal.
+absl::Status Starter::remove_useless_rings() const {
+  const absl::StatusOr<LeftRings> rings = places_.left_rings();
+  if (!rings.ok()) return rings.status();
+  const absl::StatusOr<BusDescription> bus = read_bus_description(options_.directory);
+  const SessionRecord* const described =
+      bus.ok() && session_.sessions ? session_.sessions->find(bus->session_id) : nullptr;
+  const bool is_in_journal =
+      described != nullptr && described->end && described->end->how != SessionEnd::kFailed;
+  const std::string kept = bus.ok() && !is_in_journal ? bus->ring_path : "";
+  const std::string& settled = session_.settled.ring_path;
+  return rings->remove_all_but(kept, settled == kept ? "" : settled, LeftRings::Foreign::kIgnore);
+}
+
+// io_uring gives each thread that submits workers of its own, and they outlive the request. In a
+// thread of the library's own they go with it; the caller's thread, which may be pinned, never has
+// any.
+absl::Status Starter::open_journal() {
+  if (!options_.journal) return describe();
+  std::thread thread;
+  absl::Status status;
+  const absl::Status started =
+      start_thread(thread, "lapwing-opening", [&] { status = open_journal_here(); },
+                   {.placement = options_.threads});
+  if (!started.ok()) return started;
+  thread.join();
+  return status;
+}
+
+// What can be checked is checked before the session begins: each one that begins in vain takes two
+// entries of `sessions`.
+absl::Status Starter::open_journal_here() {
+  absl::Status status = open_queue();
+  if (status.ok()) status = describe();
+  if (status.ok()) status = check_room();
+  if (!status.ok()) return status;
+  step("begin-session");
+  if (status = begin_session(); !status.ok()) return status;
+  step("start-archiver");
+  return start_archiver();
+}
+
+absl::Status Starter::open_queue() {
+  const RingHeader& ring = session_.ring->header();
+  // Those of `sessions` are the locks that nobody removes without its being noticed.
+  std::vector<int> held = session_.sessions->held_files();
+  held.push_back(session_.locks.back().fd());
+  session_.queue = options_.make_queue ? options_.make_queue() : make_write_queue(held);
+  session_.queue->register_memory({session_.ring->slots(), ring.capacity * ring.slot_bytes});
+  if (absl::Status placed = session_.queue->place_workers(options_.threads.cpus); !placed.ok()) {
+    return placed;
+  }
+  log(log_entry(LogEvent::kJournalWriter,
+                absl::StrCat("journal ", places_.journal_root(), " is written by ",
+                             session_.queue->description()),
+                {{"path", places_.journal_root()}, {"writer", session_.queue->description()}}));
+  return absl::OkStatus();
+}
+
+// Of the first segment, which is reserved before the first record. A quota may still be in the way.
+absl::Status Starter::check_room() const {
+  const JournalFiles files{session_.disk.get(), journal_directory(), journal_id_, geometry_};
+  const std::string path = files.path(geometry_.segment_of(session_.settled.next), "jnl");
+  std::uint64_t needed = segment_file_bytes(geometry_);
+  if (const auto there = open_file(*session_.disk, path, {}); there.ok()) {
+    const auto taken = session_.disk->allocated_bytes(there->get());
+    needed -= std::min(needed, taken.value_or(needed));
+  }
+  const std::optional<std::uint64_t> free = usable_bytes(places_.journal_root());
+  if (!free || needed <= *free) return absl::OkStatus();
+  return make_error(Errc::kNoSpace,
+                    absl::StrCat("the journal ", places_.journal_root(),
+                                 " cannot be written: No space left on the disk; a segment needs ",
+                                 needed, " bytes and ", *free, " are free. Make room there"));
+}
+
 absl::Status Starter::begin_session() {
-  if (!options_.journal) return absl::OkStatus();
-  const std::string directory = absl::StrCat(places_.journal_root(), "/", journal_id_.hex());
-  if (absl::Status made = session_.disk->make_directory(directory, kDirectoryPermissions);
+  if (absl::Status made = session_.disk->make_directory(journal_directory(), kDirectoryPermissions);
       !made.ok()) {
     return made;
   }
@@ -422,35 +538,8 @@ absl::Status Starter::begin_session() {
   return session_.sessions->append(begin);
 }
 
-// io_uring gives each thread that submits workers of its own, and they outlive the request. In a
-// thread of the library's own they go with it; the caller's thread, which may be pinned, never has
-// any.
 absl::Status Starter::start_archiver() {
-  if (!options_.journal) return absl::OkStatus();
-  std::thread thread;
-  absl::Status status;
-  const absl::Status started =
-      start_thread(thread, "lapwing-opening", [&] { status = start_archiver_here(); },
-                   {.placement = options_.threads});
-  if (!started.ok()) return started;
-  thread.join();
-  return status;
-}
-
-absl::Status Starter::start_archiver_here() {
   const RingHeader& ring = session_.ring->header();
-  // Those of `sessions` are the locks that nobody removes without its being noticed.
-  std::vector<int> held = session_.sessions->held_files();
-  held.push_back(session_.locks.back().fd());
-  session_.queue = options_.make_queue ? options_.make_queue() : make_write_queue(held);
-  session_.queue->register_memory({session_.ring->slots(), ring.capacity * ring.slot_bytes});
-  if (absl::Status placed = session_.queue->place_workers(options_.threads.cpus); !placed.ok()) {
-    return placed;
-  }
-  log(log_entry(LogEvent::kJournalWriter,
-                absl::StrCat("journal ", places_.journal_root(), " is written by ",
-                             session_.queue->description()),
-                {{"path", places_.journal_root()}, {"writer", session_.queue->description()}}));
   ArchiverOptions archive;
   archive.journal =
       journal_files_of(*session_.disk, places_.journal_root(), session_.sessions->last()->begin);
@@ -470,7 +559,8 @@ absl::Status Starter::start_archiver_here() {
   return absl::OkStatus();
 }
 
-absl::Status Starter::announce() {
+// What bus.json will say, and that it can be written.
+absl::Status Starter::describe() {
   const RingHeader& ring = session_.ring->header();
   BusDescription& bus = session_.description;
   bus.name = get_text(ring.bus_name);
@@ -485,6 +575,11 @@ absl::Status Starter::announce() {
   bus.record_bytes = ring.record_bytes;
   bus.slot_bytes = ring.slot_bytes;
   bus.capacity = ring.capacity;
+  return check_bus_description(options_.directory, bus);
+}
+
+absl::Status Starter::announce() {
+  const BusDescription& bus = session_.description;
   if (absl::Status kept =
           write_feed_metadata(options_.directory, options_.metadata, options_.group);
       !kept.ok()) {
@@ -494,6 +589,7 @@ absl::Status Starter::announce() {
       !kept.ok()) {
     return kept;
   }
+  is_described_ = true;
   const absl::StatusOr<std::string> announced = announce_on_machine(options_, bus);
   if (announced.ok()) {
     session_.announcement = *announced;

@@ -2,15 +2,19 @@
 #include "publisher/session_start.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "os/exclusive_lock.h"
+#include "os/system_error.h"
 #include "os/unique_fd.h"
+#include "snapshot/journal/session_log.h"
 #include "testing/closing_publisher.h"
 #include "testing/other_user.h"
 #include "testing/publisher_fixture.h"
@@ -184,6 +188,183 @@ TEST_CASE("A path that does not fit into the Welcome is refused, not cut short")
   for (const auto& left : std::filesystem::recursive_directory_iterator(deep)) {
     CHECK(left.is_directory());  // no ring, no lock
   }
+}
+
+namespace {
+
+// What a start may fail at, one step after the other.
+struct Failure {
+  const char* what;
+  void (*cause)(PublisherSetUp& options);
+  bool begins = true;  // the session has begun by then
+};
+
+std::size_t files_in(const std::string& directory) {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
+    if (entry.is_regular_file()) ++count;
+  }
+  return count;
+}
+
+void publish(const PublisherSetUp& options, std::size_t count) {
+  REQUIRE(open_publisher(options)->publish_batch(bytes_of(records_from(1, count))) == count);
+}
+
+// Whose workers may not run where they are to.
+class UnplacedQueue final : public WriteQueue {
+ public:
+  std::string description() const override { return real_.description(); }
+  void register_memory(std::span<const std::byte>) override {}
+  absl::Status place_workers(const std::vector<unsigned>&) override {
+    return make_error(Errc::kInvalidArgument, "no worker may run there");
+  }
+  bool submit(const WriteRequest& request) override { return real_.submit(request); }
+  std::size_t reap(std::span<WriteCompletion> out, std::uint64_t wait_ns) override {
+    return real_.reap(out, wait_ns);
+  }
+  std::size_t in_flight() const override { return real_.in_flight(); }
+
+ private:
+  PosixWriteQueue real_;
+};
+
+// Creates no file whose name holds `part`, as a full disk.
+class FullDisk final : public PosixDisk {
+ public:
+  explicit FullDisk(std::string part) : part_(std::move(part)) {}
+  absl::StatusOr<FileHandle> open(const std::string& path, const OpenOptions& options) override {
+    if (options.mode == OpenMode::kCreate && path.find(part_) != std::string::npos) {
+      return make_system_error(ENOSPC, "making " + path);
+    }
+    return PosixDisk::open(path, options);
+  }
+
+ private:
+  std::string part_;
+};
+
+// Writes no entry of `sessions` from the given one on, as a disk that fails.
+class FailingLogDisk final : public PosixDisk {
+ public:
+  explicit FailingLogDisk(std::uint64_t from) : from_(from) {}
+  absl::StatusOr<FileHandle> open(const std::string& path, const OpenOptions& options) override {
+    const auto file = PosixDisk::open(path, options);
+    if (file.ok() && path.ends_with("/sessions")) log_ = *file;
+    return file;
+  }
+  absl::Status write_at(FileHandle file, std::uint64_t offset,
+                        std::span<const std::byte> bytes) override {
+    if (file == log_ && offset >= from_ * kSessionEntryBytes)
+      return make_system_error(EIO, "write");
+    return PosixDisk::write_at(file, offset, bytes);
+  }
+
+ private:
+  std::uint64_t from_;
+  FileHandle log_ = -1;
+};
+
+}  // namespace
+
+TEST_CASE("A start that fails keeps no ring and no segment, and its session has ended") {
+  const Failure failure = GENERATE(
+      Failure{"no io_uring worker may run there",
+              [](PublisherSetUp& options) {
+                options.make_queue = [] { return std::make_unique<UnplacedQueue>(); };
+              },
+              false},
+      Failure{"a bus.json that is a directory",
+              [](PublisherSetUp& options) {
+                std::filesystem::remove(options.directory + "/bus.json");
+                std::filesystem::create_directories(options.directory + "/bus.json/in-the-way");
+              },
+              false},
+      Failure{"a name that is not UTF-8", [](PublisherSetUp& options) { options.name = "\xff"; },
+              false},
+      Failure{"a segment that cannot be made",
+              [](PublisherSetUp& options) {
+                options.make_disk = [] { return std::make_unique<FullDisk>("1.jnl"); };
+              }},
+      Failure{"a bus.json that comes to be a directory", [](PublisherSetUp& options) {
+                options.on_step = [&options](const std::string& step) {
+                  if (step != "announce") return;
+                  std::filesystem::remove(options.directory + "/bus.json");
+                  std::filesystem::create_directories(options.directory + "/bus.json/in-the-way");
+                };
+              }});
+  INFO(failure.what);
+  const TemporaryDirectory directory;
+  const TemporaryDirectory rings{TemporaryDirectory::in_memory()};
+  PublisherSetUp options = options_for(directory);
+  options.ring_directory = rings.path();
+  const std::size_t slots = kSegmentSlotBytesMin / slot_bytes_for(options.record_bytes);
+  publish(options, slots);  // a whole segment
+  const std::size_t files_before = files_in(options.directory + "/journal");
+  PublisherSetUp failing = options;
+  failure.cause(failing);
+  for (std::size_t attempt = 1; attempt <= 3; ++attempt) {
+    if (failure.begins) std::filesystem::remove_all(options.directory + "/bus.json");
+    CHECK_FALSE(closing(open_with_seams(failing)).ok());
+    CHECK(files_in(rings.path()) == 0);
+    CHECK(files_in(options.directory + "/journal") == files_before);
+    PosixDisk disk;
+    const auto log = SessionLog::open_read_only(disk, options.directory + "/journal");
+    REQUIRE(log.ok());
+    CHECK(log->sessions().size() == (failure.begins ? 1 + attempt : 1));
+    REQUIRE(log->last()->end.has_value());
+    CHECK(log->last()->end->how == SessionEnd::kClosed);
+    CHECK(log->last()->end->last == slots);
+  }
+  std::filesystem::remove_all(options.directory + "/bus.json");
+  CHECK(open_publisher(options)->first() == slots + 1);
+}
+
+TEST_CASE("A start that cannot record its end leaves one ring, which the next start removes") {
+  const TemporaryDirectory directory;
+  const TemporaryDirectory rings{TemporaryDirectory::in_memory()};
+  PublisherSetUp options = options_for(directory);
+  options.ring_directory = rings.path();
+  publish(options, 10);
+  PublisherSetUp failing = options;
+  std::uint64_t entries = 3;  // begin, reservation, end
+  failing.make_disk = [&] { return std::make_unique<FailingLogDisk>(entries + 1); };
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    CHECK_FALSE(closing(open_with_seams(failing)).ok());
+    CHECK(files_in(rings.path()) == 1);
+    entries += 2;  // its begin, and the end that the next start writes
+  }
+  const auto publisher = open_publisher(options);
+  CHECK(publisher->first() == 11);
+  CHECK(publisher->last_session().void_first == kNoSequence);
+  CHECK(files_in(rings.path()) == 1);
+}
+
+TEST_CASE("The ring of a killed publisher stays until its session is settled, and goes then") {
+  const TemporaryDirectory directory;
+  const TemporaryDirectory rings{TemporaryDirectory::in_memory()};
+  PublisherSetUp options = options_for(directory);
+  options.ring_directory = rings.path();
+  const bool journal = GENERATE(true, false);
+  if (!journal) keep_no_journal(options);
+  const pid_t child = fork();
+  if (child == 0) {
+    auto publisher = open_with_seams(options);
+    if (!publisher.ok()) _exit(1);
+    if (publisher->publish_batch(bytes_of(records_from(1, 10))) != 10) _exit(1);
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSIGNALED(status));
+  REQUIRE(files_in(rings.path()) == 1);
+  // Before it is settled: another schema is refused, after it: a capacity that does not fit.
+  PublisherSetUp failing = options;
+  failing.capacity = std::uint64_t{1} << 40;
+  CHECK_FALSE(closing(open_with_seams(failing)).ok());
+  // Without a journal its records are nowhere else.
+  CHECK(files_in(rings.path()) == (journal ? 0 : 1));
+  CHECK(open_publisher(options)->first() == (journal ? 11 : 1));
 }
 
 TEST_CASE("A start that fails leaves nothing where its ring was") {

@@ -148,6 +148,32 @@ bool sizes_agree(const BusDescription& bus) {
          bus.capacity >= kCapacityMin && bus.capacity <= kCapacityMax;
 }
 
+absl::StatusOr<std::string> text_of(const std::string& directory,
+                                    const BusDescription& description) {
+  json object = {
+      {"abi", kAbiVersion},
+      {"name", description.name},
+      {"schema", description.schema},
+      {"ring_path", description.ring_path},
+      {"journal_root", within_bus_directory(directory, description.journal_root)},
+      {"journal_writer", description.journal_writer},
+      {"journal_id", description.journal_id.hex()},
+      {"session_id", description.session_id.hex()},
+      {"record_bytes", description.record_bytes},
+      {"slot_bytes", description.slot_bytes},
+      {"capacity", description.capacity},
+      {"closed", description.closed},
+  };
+  if (!description.description.empty()) object["description"] = description.description;
+  if (description.restamped) object["restamped"] = true;
+  try {
+    return object.dump(2) + "\n";
+  } catch (const json::exception&) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("a name or path of the bus at ", directory, " is not UTF-8"));
+  }
+}
+
 absl::StatusOr<BusDescription> parse_description(const std::string& path, const std::string& text) {
   const auto damaged = [&](const std::string& what) {
     return make_error(Errc::kDamaged,
@@ -232,32 +258,23 @@ absl::Status write_bus_description(const std::string& directory, const BusDescri
   return write_bus_description(disk, directory, description);
 }
 
+absl::Status check_bus_description(const std::string& directory,
+                                   const BusDescription& description) {
+  if (const auto text = text_of(directory, description); !text.ok()) return text.status();
+  for (const char* const name : {kBusFileName, kMetadataFileName}) {
+    const std::string path = absl::StrCat(directory, "/", name);
+    struct stat there{};
+    if (::lstat(path.c_str(), &there) != 0 || !S_ISDIR(there.st_mode)) continue;
+    return make_error(Errc::kNotALapwingFile,
+                      absl::StrCat(path, " is a directory, not a file of a bus; move it away"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status write_bus_description(Disk& disk, const std::string& directory,
                                    const BusDescription& description) {
-  json object = {
-      {"abi", kAbiVersion},
-      {"name", description.name},
-      {"schema", description.schema},
-      {"ring_path", description.ring_path},
-      {"journal_root", within_bus_directory(directory, description.journal_root)},
-      {"journal_writer", description.journal_writer},
-      {"journal_id", description.journal_id.hex()},
-      {"session_id", description.session_id.hex()},
-      {"record_bytes", description.record_bytes},
-      {"slot_bytes", description.slot_bytes},
-      {"capacity", description.capacity},
-      {"closed", description.closed},
-  };
-  if (!description.description.empty()) object["description"] = description.description;
-  if (description.restamped) object["restamped"] = true;
-  std::string text;
-  try {
-    text = object.dump(2);
-  } catch (const json::exception&) {
-    return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("a name or path of the bus at ", directory, " is not UTF-8"));
-  }
-  return replace_file(disk, directory, kBusFileName, text + "\n");
+  const absl::StatusOr<std::string> text = text_of(directory, description);
+  return text.ok() ? replace_file(disk, directory, kBusFileName, *text) : text.status();
 }
 
 absl::Status write_feed_metadata(const std::string& directory, const std::string& metadata,

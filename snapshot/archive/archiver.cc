@@ -92,6 +92,8 @@ struct Archiver::State {
                   {opts.retention, opts.oldest, opts.file_permissions, kRetentionTags}) {}
 
   absl::Status open();
+  void give_back_unused(Sequence last);
+  void drain();
   absl::Status prepare_first_segments();
   std::uint64_t reservation_step() const;
 
@@ -152,19 +154,27 @@ absl::StatusOr<std::unique_ptr<Archiver>> Archiver::start(WriteQueue& queue, Ses
   if (const absl::Status status = check(options); !status.ok()) return status;
   std::unique_ptr<Archiver> archiver(
       new Archiver(std::make_unique<State>(queue, sessions, options)));
-  if (const absl::Status status = archiver->state_->open(); !status.ok()) return status;
+  State& state = *archiver->state_;
+  if (const absl::Status status = state.open(); !status.ok()) {
+    state.drain();
+    state.give_back_unused(state.present_through);
+    return status;
+  }
   return archiver;
 }
 
 Archiver::Archiver(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Archiver::~Archiver() {
-  State& state = *state_;
-  for (std::uint64_t stalled_ns = 0; state.queue.in_flight() > 0;) {
-    stalled_ns = state.queue.reap(state.completions, kWaitNs) > 0 ? 0 : stalled_ns + kWaitNs;
-    if (stalled_ns < kStallNsMax) continue;
-    stalled_ns = 0;
-    state.log(LogEvent::kDiskSilent, state.stall_report());
+  state_->drain();
+}
+
+void Archiver::State::drain() {
+  for (std::uint64_t silent_ns = 0; queue.in_flight() > 0;) {
+    silent_ns = queue.reap(completions, kWaitNs) > 0 ? 0 : silent_ns + kWaitNs;
+    if (silent_ns < kStallNsMax) continue;
+    silent_ns = 0;
+    log(LogEvent::kDiskSilent, stall_report());
   }
 }
 
@@ -243,6 +253,10 @@ absl::Status Archiver::State::check_names() {
   names_due_ns = now_ns + kNamesCheckNs;
   pool.check_names(writer.submitted());
   if (!pool.failure().ok()) return pool.failure();
+  // A reader's lock may have been in the way when they were opened (os/file_lock.h).
+  for (const FileHandle file : sessions.held_files()) {
+    options.journal.disk->lock(file, 0).IgnoreError();
+  }
   const std::vector<std::string> lost = sessions.lost_names();
   if (lost.size() > 1) {
     return make_system_error(
@@ -253,10 +267,6 @@ absl::Status Archiver::State::check_names() {
     note(noted_session_log,
          absl::StrCat(lost[0], " was removed or replaced: the journal goes on with the other copy,",
                       " and the next start makes this one anew"));
-  // A reader's lock may have been in the way when they were opened (os/file_lock.h).
-  for (const FileHandle file : sessions.held_files()) {
-    options.journal.disk->lock(file, 0).IgnoreError();
-  }
   }
   if (retention.file_is_lost()) {
     const absl::Status restored = retention.restore_file();
@@ -418,7 +428,11 @@ void Archiver::State::finish() {
   note_troubles();
   if (!status.ok()) return fail(JournalState::kFailed, status);
   if (!good()) return;
-  const Sequence last = head >= options.first ? head : present_through;
+  give_back_unused(head >= options.first ? head : present_through);
+}
+
+// Segments beyond `last`, and what the segment of `last` has reserved behind it.
+void Archiver::State::give_back_unused(Sequence last) {
   note_if_failed(pool.discard_beyond(last), "an unused segment stays behind");
   note_if_failed(pool.release_beyond(last),
                  "the last segment keeps the space that it has reserved");

@@ -3,6 +3,7 @@
 Needs root to mount. The mounts are in a namespace of this process and go with it.
 """
 
+import contextlib
 import ctypes
 import errno
 import json
@@ -16,6 +17,7 @@ import harness
 
 CLONE_NEWNS = 0x20000
 MIB = 1 << 20
+OTHER = 1
 
 
 def enter_own_mounts():
@@ -75,6 +77,58 @@ class WithoutFallocate(MountTest):
                                  "--summary", bus=bus)
         self.assertEqual(reader.summary()["records"], 101_050)
         self.assertEqual(reader.summary()["lost"], 0)
+
+
+class FullDisk(MountTest):
+    """A supervisor starts a publisher again and again while the disk of its journal is full."""
+
+    CAPACITY = 1 << 20  # a ring of 64 MiB; two do not fit into the tmpfs
+
+    def setUp(self):
+        super().setUp()
+        self.shm = self.mount("/dev/shm", "-t", "tmpfs", "-o", "mode=1777,size=100m", "tmpfs")
+        self.disk = self.mount_disk(192, "mkfs.ext4", "-q")
+        self.bus = str(self.disk / "bus")
+
+    def publish(self, name, **keywords):
+        return self.run_to_end(name, "publish", "--source", "synthetic:records=100", "--capacity",
+                               self.CAPACITY, **keywords)
+
+    def fill_disk(self):
+        with contextlib.suppress(OSError), open(self.disk / "fill", "wb", buffering=0) as fill:
+            while True:
+                fill.write(bytes(1 << 16))
+
+    def rings(self):
+        return list(pathlib.Path(self.shm).rglob("*.ring"))
+
+    def sessions(self):
+        return len(self.info()["sessions"])
+
+    def test_no_failed_start_keeps_a_ring_or_a_session_and_with_room_it_starts(self):
+        self.publish("first")
+        sessions = self.sessions()
+        self.fill_disk()
+        for start in range(5):
+            refused = self.publish(f"full{start}", expect=OTHER)
+            self.assertIn("No space left", refused.err())
+            self.assertEqual(self.rings(), [])
+        self.assertEqual(self.sessions(), sessions)
+        (self.disk / "fill").unlink()
+        self.publish("with-room")
+        self.run_to_end("verify", "verify")
+        self.assertEqual(self.rings(), [])
+
+    def test_a_killed_publisher_is_recovered_where_neither_disk_nor_memory_has_room(self):
+        killed = self.start("killed", "publish", "--source", "synthetic:records=50000", "--linger",
+                            600, "--capacity", self.CAPACITY)
+        self.until_head(50_000)
+        killed.kill()
+        self.fill_disk()
+        self.publish("full")
+        reader = self.run_to_end("tail", "tail", "--from", "start", "--until-closed", "--format",
+                                 "none", "--summary")
+        self.assertEqual((reader.summary()["records"], reader.summary()["lost"]), (50_100, 0))
 
 
 class Squatter(MountTest):
