@@ -84,7 +84,8 @@ absl::StatusOr<RepairReport> run_repair(const RepairOptions& options) {
   PosixDisk disk;
   Progress progress;
   return repair_journal(
-      disk, *lock, {*root, *boot, *fresh, rings.opener(), bus->journal_id, bus->session_id},
+      disk, *lock,
+      {*root, *boot, *fresh, rings.opener(), bus->journal_id, bus->session_id, bus->description},
       [&](std::uint64_t done, std::uint64_t total) { progress.show("verified", done, total); });
 }
 

@@ -10,13 +10,16 @@
 #include "cli/say.h"
 #include "cli/verify_report.h"
 #include "monitor/json_text.h"
+#include "os/kernel.h"
 #include "os/posix_io.h"
+#include "publisher/left_rings.h"
+#include "snapshot/recovery/verify.h"
 
 namespace lapwing::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "Check every header, checksum and stamp of a bus's journal.\n\n"
+    "Check every header, checksum and stamp of a bus's journal, and that a publisher can start.\n\n"
     "  lapwing verify --bus ./es\n"
     "  lapwing verify --bus ./es --json\n\n"
     "Changes nothing, and may run beside a publisher. The exit code is 4 if anything is\n"
@@ -30,11 +33,17 @@ struct VerifyOptions {
 int verify(const VerifyOptions& options) {
   const absl::StatusOr<std::string> root = journal_root_of(options.bus);
   if (!root.ok()) return fail(root.status());
+  const absl::StatusOr<Id128> boot = boot_id();
+  if (!boot.ok()) return fail(boot.status());
+  const auto directory =
+      directory_identity(*root);  // what is wrong with it, verify_journal reports
+  LeftRings rings(directory.value_or(DirectoryIdentity{}), {options.bus}, nullptr);
   PosixDisk disk;
   Progress progress;
   const absl::StatusOr<VerifyReport> report = verify_journal(
       disk, *root,
-      [&](std::uint64_t done, std::uint64_t total) { progress.show("verified", done, total); });
+      [&](std::uint64_t done, std::uint64_t total) { progress.show("verified", done, total); },
+      {*boot, rings.opener()});
   progress.clear();
   if (!report.ok()) return fail(report.status());
   if (options.json) {

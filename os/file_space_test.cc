@@ -75,8 +75,8 @@ TEST_CASE("A descriptor with O_DIRECT gets zeros in whole pages, and what was th
 TEST_CASE("A file without O_DIRECT may end anywhere") {
   const TemporaryDirectory directory;
   const UniqueFd fd = make_file(directory);
-  const std::uint64_t before = GENERATE(0, 10, kPageBytes);
-  const std::uint64_t after = GENERATE(100, kPageBytes + 1, 3 * kPageBytes + 7);
+  const std::uint64_t before = GENERATE(0UL, 10UL, kPageBytes);
+  const std::uint64_t after = GENERATE(100UL, kPageBytes + 1, 3 * kPageBytes + 7);
   write_text(directory, std::string(before, 'x'), 0);
   REQUIRE(reserve_by_writing(fd.get(), after) == 0);
   const std::uint64_t size = std::max(before, after);

@@ -82,8 +82,10 @@ absl::Status SegmentPreparation::adopt(bool holds_records, bool& adopted) {
   const auto there = files_->disk().exists(name);
   if (!there.ok() || !*there) return there.status();
   const absl::Status opened = files_->open_existing(number_, *segment_);
-  const bool whole = errc_of(opened) != Errc::kNotFound && errc_of(opened) != Errc::kDamaged;
-  if (!whole && !holds_records) return files_->disk().remove(name);
+  const Errc code = errc_of(opened);
+  const bool is_spoilt = code == Errc::kNotFound || code == Errc::kDamaged ||
+                         code == Errc::kNotALapwingFile || code == Errc::kAbiMismatch;
+  if (is_spoilt && !holds_records) return files_->disk().remove(name);
   adopted = opened.ok();
   if (adopted) enter(Stage::kReserving);
   return opened;

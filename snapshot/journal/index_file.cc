@@ -25,7 +25,9 @@ absl::StatusOr<IndexExtent> for_each_entry(
     const JournalFiles& files, std::uint64_t segment,
     const std::function<absl::Status(const TimeEntry& entry, bool is_last)>& visit) {
   const auto file = open_file(*files.disk, files.path(segment, "idx"), {OpenMode::kRead});
-  if (errc_of(file.status()) == Errc::kNotFound) return IndexExtent{.missing = true};
+  const Errc code = errc_of(file.status());
+  if (code == Errc::kNotFound || code == Errc::kNotALapwingFile)
+    return IndexExtent{.missing = true};
   if (!file.ok()) return file.status();
   const auto size = files.disk->size(file->get());
   if (!size.ok()) return size.status();

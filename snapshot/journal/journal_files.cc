@@ -20,7 +20,10 @@ JournalFiles journal_files_of(Disk& disk, const std::string& journal_root,
 absl::StatusOr<std::vector<std::uint64_t>> list_segments(const JournalFiles& files) {
   std::vector<std::uint64_t> segments;
   const auto names = files.disk->list(files.directory);
-  if (errc_of(names.status()) == Errc::kNotFound) return segments;
+  const int sys_errno = errno_of(names.status());
+  if (errc_of(names.status()) == Errc::kNotFound || sys_errno == ENOTDIR || sys_errno == ELOOP) {
+    return segments;
+  }
   if (!names.ok()) return names.status();
   for (const std::string& name : *names) {
     std::uint64_t segment = 0;
@@ -44,8 +47,6 @@ absl::StatusOr<std::vector<JournalDirectory>> list_journals(Disk& disk,
     files.disk = &disk;
     files.directory = absl::StrCat(journal_root, "/", name);
     auto segments = list_segments(files);
-    // A file or a link of such a name is no journal.
-    if (errno_of(segments.status()) == ENOTDIR || errno_of(segments.status()) == ELOOP) continue;
     if (!segments.ok()) return segments.status();
     if (!segments->empty()) journals.push_back({*id, files.directory, *std::move(segments)});
   }

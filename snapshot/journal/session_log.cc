@@ -156,9 +156,12 @@ absl::Status SessionLog::open_files(OpenMode mode) {
     auto file = open_file(*disk_, path(copy), {mode});
     if (file.ok()) {
       files_[copy] = *std::move(file);
-    } else if (errc_of(file.status()) != Errc::kNotFound) {
-      return file.status();
+      continue;
     }
+    // A reader does without a copy that is not a file; a writer would have nowhere to write it.
+    const Errc code = errc_of(file.status());
+    const bool is_readers_choice = mode == OpenMode::kRead && code == Errc::kNotALapwingFile;
+    if (code != Errc::kNotFound && !is_readers_choice) return file.status();
   }
   return absl::OkStatus();
 }

@@ -25,17 +25,19 @@ class Walk {
 
   absl::StatusOr<Step> segment(std::uint64_t segment, std::uint64_t first_block) {
     const auto file = open_file(*files_.disk, files_.path(segment, "sum"), {OpenMode::kRead});
-    if (errc_of(file.status()) == Errc::kNotFound) return missing(segment);
+    const Errc code = errc_of(file.status());
+    if (code == Errc::kNotFound || code == Errc::kNotALapwingFile) return missing(segment);
     if (!file.ok()) return file.status();
     std::fill(entries_.begin(), entries_.end(), SumEntry{});
     const auto read =
         files_.disk->read_at(file->get(), 0, std::as_writable_bytes(std::span(entries_)));
     if (!read.ok()) return read.status();
-    if (*read < sum_file_bytes(files_.geometry)) note_cut_short(segment, *read);
+    const std::uint64_t there = *read / sizeof(SumEntry);
     const std::uint64_t base = segment * entries_.size();
     for (std::uint64_t block = std::max(base, first_block); block < base + entries_.size();
          ++block) {
       if (files_.geometry.block_first(block) > through_) return Step::kBreak;
+      if (block - base >= there) return cut_short(segment, *read);
       if (take(segment, block, entries_[block - base]) == Step::kBreak) return Step::kBreak;
     }
     return Step::kGoOn;
@@ -70,11 +72,13 @@ class Walk {
     return Step::kGoOn;
   }
 
-  void note_cut_short(std::uint64_t segment, std::uint64_t bytes) {
+  // Nobody can tell whether the part that is gone held sums. If the walk ends before it, it did not.
+  Step cut_short(std::uint64_t segment, std::uint64_t bytes) {
     const std::uint64_t block = bytes / sizeof(SumEntry);
     const Sequence first = files_.geometry.segment_first(segment);
     note({files_.path(segment, "sum"), bytes, first + block * files_.geometry.block_slots(),
           files_.geometry.segment_last(segment), "the file is cut short"});
+    return Step::kGoOn;
   }
 
   void note(JournalDamage damage) {

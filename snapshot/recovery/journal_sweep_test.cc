@@ -283,8 +283,17 @@ TEST_CASE("Sums cut at every byte never make a durable record vanish in silence"
     const auto disk = simulate(journal);
     const auto file = disk->open(journal.file(0, "sum"), {OpenMode::kReadWrite});
     REQUIRE(disk->truncate(*file, bytes).ok());
-    REQUIRE(errc_of(settle_on(*disk, journal, RingFixture::none(), kOtherBoot).status()) ==
-            Errc::kDamaged);
+    const auto settled = settle_on(*disk, journal, RingFixture::none(), kOtherBoot);
+    // Behind the sum of a block that is not full no sum says that a record was durable.
+    if (bytes < 2 * sizeof(SumEntry)) {
+      REQUIRE(errc_of(settled.status()) == Errc::kDamaged);
+      continue;
+    }
+    REQUIRE(settled.ok());
+    REQUIRE(settled->next == 641);
+    const auto reader = open_reader(*disk, journal);
+    REQUIRE(deliver(*reader, journal, *reader->settled_bounds()).right == 100);
+    REQUIRE(*disk->size(*file) == 256);
   }
 }
 

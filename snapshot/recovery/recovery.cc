@@ -16,6 +16,7 @@
 #include "snapshot/journal/retention_file.h"
 #include "snapshot/journal/sum_file.h"
 #include "snapshot/journal/sum_walk.h"
+#include "snapshot/recovery/obstacles.h"
 #include "snapshot/recovery/settle_cut.h"
 #include "snapshot/recovery/settle_decision.h"
 #include "snapshot/recovery/settle_ring.h"
@@ -74,9 +75,11 @@ class Settler {
   void look_for_broken_promise(Sequence walked);
   absl::Status look_at_files();
   absl::Status look_at_tail();
+  absl::Status look_for_obstacles();
   bool ring_is_ours(const RingHeader& header) const;
   bool ring_is_sane() const;
 
+  absl::Status restore_lengths();
   absl::Status end_unused();
   absl::Status end_failed();
   Sequence published_in_ring() const;
@@ -107,6 +110,7 @@ class Settler {
   RingWordsSeen words_;
   Sequence recovered_last_ = 0;
   std::optional<JournalDamage> damage_;
+  std::vector<Obstacle> wrong_lengths_;
   std::optional<std::pair<Sequence, Sequence>> new_void_;
   std::vector<LogEntry> log_;
 };
@@ -130,7 +134,18 @@ absl::Status Settler::look(const RingOpener& open_ring) {
   if (status.ok() && !damage_) status = look_at_files();
   if (status.ok() && !damage_ && facts_.has_ring) status = look_at_tail();
   facts_.damaged = damage_.has_value();
-  return status;
+  return status.ok() && !damage_ ? look_for_obstacles() : status;
+}
+
+// Of the segments that the journal continues in. Their records are proven by now.
+absl::Status Settler::look_for_obstacles() {
+  auto found = find_obstacles(files_, files_.geometry.segment_of(std::max(durable_, Sequence{1})));
+  if (!found.ok()) return found.status();
+  for (Obstacle& obstacle : *found) {
+    if (obstacle.kind == Obstacle::Kind::kNotAFile) return obstacle.refusal();
+    wrong_lengths_.push_back(std::move(obstacle));
+  }
+  return absl::OkStatus();
 }
 
 bool Settler::ring_is_ours(const RingHeader& header) const {
@@ -243,7 +258,11 @@ absl::StatusOr<Settled> Settler::act() {
     if (!done.ok()) return done;
     return how == Settlement::kReset ? new_journal(how) : continued(how);
   };
-  switch (decide(facts_)) {
+  const SettleRow row = decide(facts_);
+  if (row != SettleRow::kFail) {  // whose journal is left as it is; kRefuse and kFresh have none
+    if (absl::Status restored = restore_lengths(); !restored.ok()) return restored;
+  }
+  switch (row) {
     case SettleRow::kRefuse:
       return refusal();
     case SettleRow::kFresh:
@@ -269,6 +288,20 @@ absl::Status Settler::refusal() const {
   if (!damage_) return absl::OkStatus();
   return make_error(Errc::kDamaged,
                     absl::StrCat(damage_->text(), ", `lapwing repair` is the way on"));
+}
+
+// A file that lost its end to a copy, or was given one, by no record's fault.
+absl::Status Settler::restore_lengths() {
+  for (const Obstacle& obstacle : wrong_lengths_) {
+    const absl::Status restored = remove_obstacle(disk_, obstacle, {});
+    if (!restored.ok()) return restored;
+    log_.push_back(
+        log_entry(LogEvent::kJournalTrouble,
+                  absl::StrCat(obstacle.path, ": ", obstacle.what(),
+                               "; its records are right, and its ", "length is restored"),
+                  {{"path", obstacle.path}}));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Settler::end_unused() {

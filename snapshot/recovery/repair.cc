@@ -9,13 +9,16 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/whole_file.h"
+#include "snapshot/bus_directory.h"
 #include "snapshot/journal/index_file.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/journal_proof.h"
 #include "snapshot/journal/retention_file.h"
 #include "snapshot/journal/session_log.h"
 #include "snapshot/journal/sum_walk.h"
+#include "snapshot/recovery/obstacles.h"
 #include "snapshot/recovery/session_rebuild.h"
+#include "snapshot/schema/kept_schemas.h"
 
 namespace lapwing {
 namespace {
@@ -37,6 +40,9 @@ class Repairer {
   absl::Status append_unlisted(SessionLog& rebuilt, const UnlistedJournals& unlisted);
   void say_rebuilt(const SessionLog& valid, const UnlistedJournals& unlisted);
   absl::Status heal_sessions();
+  absl::Status remove_obstacles(const absl::StatusOr<std::vector<Obstacle>>& found);
+  absl::Status remove_obstacles_of_journals();
+  absl::StatusOr<bool> restore_description();
   absl::Status rewrite_indexes();
   absl::Status rewrite_indexes_of(const SessionBegin& begin);
   absl::StatusOr<bool> record_missing_front();
@@ -58,13 +64,19 @@ class Repairer {
 
 absl::Status Repairer::run() {
   if (const absl::Status unused = check_unused(); !unused.ok()) return unused;
+  absl::Status status = remove_obstacles(find_root_obstacles(disk_, request_.journal_root));
+  if (!status.ok()) return status;
   absl::Status damage;
   const auto valid = SessionLog::open_damaged(disk_, request_.journal_root, damage);
   if (!valid.ok()) return valid.status();
-  absl::Status status = damage.ok() ? absl::OkStatus() : rebuild_sessions(*valid);
+  status = damage.ok() ? absl::OkStatus() : rebuild_sessions(*valid);
   if (status.ok()) status = heal_sessions();
+  if (status.ok()) status = remove_obstacles_of_journals();
   if (status.ok()) status = rewrite_indexes();
   if (!status.ok()) return status;
+  const auto described = restore_description();
+  if (!described.ok()) return described.status();
+  if (!*described) return end_journal(*sessions_);
   status = check_start();
   if (errc_of(status) == Errc::kDamaged) {
     const auto recorded = record_missing_front();
@@ -85,7 +97,8 @@ absl::Status Repairer::check_unused() {
   for (const char* const suffix : {"", kCopySuffix}) {
     const auto file =
         open_file(disk_, absl::StrCat(path(kSessionsFileName), suffix), {OpenMode::kReadWrite});
-    if (errc_of(file.status()) == Errc::kNotFound) continue;
+    const Errc code = errc_of(file.status());
+    if (code == Errc::kNotFound || code == Errc::kNotALapwingFile) continue;
     if (!file.ok()) return file.status();
     const absl::Status locked = disk_.lock(file->get(), 0);
     if (!locked.ok()) return locked;
@@ -197,6 +210,48 @@ absl::Status Repairer::heal_sessions() {
   return absl::OkStatus();
 }
 
+absl::Status Repairer::remove_obstacles(const absl::StatusOr<std::vector<Obstacle>>& found) {
+  if (!found.ok()) return found.status();
+  for (const Obstacle& obstacle : *found) {
+    const absl::Status removed = remove_obstacle(disk_, obstacle, request_.fresh_id);
+    if (!removed.ok()) return removed;
+    const bool is_length = obstacle.kind == Obstacle::Kind::kWrongLength;
+    say(absl::StrCat(obstacle.path, ": ", obstacle.what(),
+                     is_length ? "; its length is restored"
+                               : absl::StrCat("; renamed to ", obstacle.path, ".aside-",
+                                              request_.fresh_id.hex())));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Repairer::remove_obstacles_of_journals() {
+  const Id128* journal = nullptr;  // the one before; a journal's sessions follow each other
+  for (const SessionRecord& session : sessions_->sessions()) {
+    if (journal != nullptr && *journal == session.begin.journal_id) continue;
+    journal = &session.begin.journal_id;
+    const absl::Status status = remove_obstacles(
+        find_obstacles(journal_files_of(disk_, request_.journal_root, session.begin)));
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// False: it is lost, so nobody can continue the journal.
+absl::StatusOr<bool> Repairer::restore_description() {
+  const auto lost = find_lost_description(disk_, request_.journal_root, *sessions_);
+  if (!lost) return true;
+  const auto text = parse_with_hash(request_.bus_description, lost->hash, kBusFileName);
+  if (!text.ok()) {
+    say(absl::StrCat(lost->path, ": ", lost->what, "; ", kBusFileName,
+                     " does not have this description either"));
+    return false;
+  }
+  const absl::Status kept = keep_schema(disk_, request_.journal_root, *text);
+  if (!kept.ok()) return kept;
+  say(absl::StrCat(lost->path, ": ", lost->what, "; restored from ", kBusFileName));
+  return true;
+}
+
 absl::Status Repairer::rewrite_indexes() {
   const Id128* journal = nullptr;  // the one before; a journal's sessions follow each other
   for (const SessionRecord& session : sessions_->sessions()) {
@@ -301,7 +356,8 @@ absl::StatusOr<RepairReport> repair_journal(Disk& disk, const ExclusiveLock&,
   const absl::Status repaired = repairer.run();
   if (!repaired.ok()) return repaired;
   RepairReport report = repairer.take_report();
-  auto remaining = verify_journal(disk, request.journal_root, progress);
+  auto remaining =
+      verify_journal(disk, request.journal_root, progress, {request.boot_id, request.open_ring});
   if (!remaining.ok()) return remaining.status();
   report.remaining = *std::move(remaining);
   return report;

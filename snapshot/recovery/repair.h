@@ -8,12 +8,15 @@
 //     empty beside segments: the log begins anew. Journals that it then does not name get a session
 //     from what their segments prove (snapshot/recovery/session_rebuild.h).
 //  2. The copy of `sessions` that lags is healed from the other.
-//  3. Indexes that are missing or hold entries that do not check are written anew from those that
+//  3. What is not a file but has the name of one is renamed to <name>.aside-<id>. Files of a wrong
+//     length get the right one: zeros are added, or bytes behind the last slot cut off. The newest
+//     description of the records, if it is gone, is taken from bus.json (recovery/obstacles.h).
+//  4. Indexes that are missing or hold entries that do not check are written anew from those that
 //     do.
-//  4. If a publisher would refuse to start, and segments are missing at the front of the journal
+//  5. If a publisher would refuse to start, and segments are missing at the front of the journal
 //     that retention had not removed, they are recorded as removed: readers get a gap of cause
 //     `pruned`.
-//  5. If a publisher would refuse to start even so, or step 1 was needed, the journal's end becomes
+//  6. If a publisher would refuse to start even so, or step 1 was needed, the journal's end becomes
 //     `failed`: the next session begins a new journal id at sequence 1. Without that, sequences
 //     could be given twice.
 // Killed anywhere and run again it does the rest.
@@ -42,6 +45,7 @@ struct RepairRequest {
   // the bus find it. Zero where nothing is named.
   Id128 bus_journal_id = {};
   Id128 bus_session_id = {};
+  std::string bus_description = {};  // of the records; may be empty
 };
 
 struct RepairReport {

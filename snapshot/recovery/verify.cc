@@ -11,6 +11,7 @@
 #include "snapshot/journal/retention_file.h"
 #include "snapshot/journal/session_log.h"
 #include "snapshot/journal/sum_walk.h"
+#include "snapshot/recovery/obstacles.h"
 
 namespace lapwing {
 namespace {
@@ -24,6 +25,13 @@ constexpr char kRestoreOrEnd[] =
 constexpr char kRepairGoesBack[] =
     "`lapwing repair` goes back to the sessions before it and ends their journal";
 constexpr char kRepairRebuilds[] = "`lapwing repair` rebuilds its session from the segments";
+constexpr char kRepairRestoresLength[] = "`lapwing repair` restores the length";
+constexpr char kRepairSetsAside[] = "`lapwing repair` sets it aside";
+constexpr char kRepairRestoresDescription[] =
+    "`lapwing repair` restores it from bus.json, or else ends this journal; a publisher that gives "
+    "the same description restores it too";
+constexpr char kRepairEnds[] =
+    "`lapwing repair` ends this journal if it cannot be continued; readers get all of it";
 constexpr char kMoveAway[] = "move the directory away if nobody needs it";
 
 // One journal, what it should hold and what it does.
@@ -36,8 +44,9 @@ struct Task {
 
 class Verifier {
  public:
-  Verifier(Disk& disk, const std::string& journal_root, const VerifyProgress& progress)
-      : disk_(disk), journal_root_(journal_root), progress_(progress) {}
+  Verifier(Disk& disk, const std::string& journal_root, const VerifyProgress& progress,
+           const VerifyStart& start)
+      : disk_(disk), journal_root_(journal_root), progress_(progress), start_(start) {}
 
   absl::StatusOr<VerifyReport> run();
 
@@ -47,6 +56,8 @@ class Verifier {
   absl::Status plan_open_session(Task& task, const SessionRecord& session);
   absl::Status verify_records(Task& task);
   absl::Status verify_indexes(const Task& task);
+  absl::Status note_obstacles(const absl::StatusOr<std::vector<Obstacle>>& found);
+  absl::Status verify_start(SessionLog& sessions);
   absl::Status find_strays(const std::vector<Task>& tasks);
   absl::StatusOr<bool> was_pruned_meanwhile(const Task& task, Sequence n) const;
   void add(JournalDamage damage, bool loses_records, const char* remedy);
@@ -54,6 +65,7 @@ class Verifier {
   Disk& disk_;
   const std::string& journal_root_;
   const VerifyProgress& progress_;
+  const VerifyStart& start_;
   VerifyReport report_;
   bool log_is_lost_ = false;  // there is damage, and no entry before it
   std::uint64_t done_ = 0;
@@ -71,8 +83,10 @@ void Verifier::add(JournalDamage damage, bool loses_records, const char* remedy)
 
 absl::StatusOr<VerifyReport> Verifier::run() {
   absl::Status damage;
-  const auto sessions = SessionLog::open_damaged(disk_, journal_root_, damage);
+  auto sessions = SessionLog::open_damaged(disk_, journal_root_, damage);
   if (!sessions.ok()) return sessions.status();
+  absl::Status noted = note_obstacles(find_root_obstacles(disk_, journal_root_));
+  if (!noted.ok()) return noted;
   note_sessions(*sessions, damage);
   std::vector<Task> tasks;
   for (const SessionRecord& session : sessions->sessions()) {
@@ -86,12 +100,43 @@ absl::StatusOr<VerifyReport> Verifier::run() {
   for (Task& task : tasks) {
     absl::Status status = verify_records(task);
     if (status.ok()) status = verify_indexes(task);
+    if (status.ok()) status = note_obstacles(find_obstacles(task.files));
     if (!status.ok()) return status;
     report_.journals.push_back(task.summary);
   }
-  const absl::Status status = find_strays(tasks);
+  absl::Status status = find_strays(tasks);
+  if (status.ok() && damage.ok()) status = verify_start(*sessions);
   if (!status.ok()) return status;
   return std::move(report_);
+}
+
+absl::Status Verifier::note_obstacles(const absl::StatusOr<std::vector<Obstacle>>& found) {
+  if (!found.ok()) return found.status();
+  for (const Obstacle& obstacle : *found) {
+    const bool is_length = obstacle.kind == Obstacle::Kind::kWrongLength;
+    add({obstacle.path, 0, kNoSequence, kNoSequence, obstacle.what()}, false,
+        is_length ? kRepairRestoresLength : kRepairSetsAside);
+  }
+  return absl::OkStatus();
+}
+
+// Whatever else would keep a publisher from starting, by the function that it asks itself.
+absl::Status Verifier::verify_start(SessionLog& sessions) {
+  if (const auto lost = find_lost_description(disk_, journal_root_, sessions)) {
+    add({lost->path, 0, kNoSequence, kNoSequence, lost->what}, false, kRepairRestoresDescription);
+  }
+  if (!start_.open_ring || !report_.is_clean()) return absl::OkStatus();
+  const absl::Status refused =
+      check_settle(disk_, journal_root_, sessions, start_.boot_id, start_.open_ring);
+  const Errc code =
+      errc_of(refused);  // another one says something of this process, or of a publisher
+  if (code != Errc::kDamaged && code != Errc::kNotALapwingFile && code != Errc::kAbiMismatch) {
+    return absl::OkStatus();
+  }
+  add({absl::StrCat(journal_root_, "/", kSessionsFileName), 0, kNoSequence, kNoSequence,
+       absl::StrCat("a publisher cannot start: ", refused.message())},
+      false, kRepairEnds);
+  return absl::OkStatus();
 }
 
 void Verifier::note_sessions(const SessionLog& sessions, const absl::Status& damage) {
@@ -213,9 +258,10 @@ absl::Status Verifier::find_strays(const std::vector<Task>& tasks) {
 }  // namespace
 
 absl::StatusOr<VerifyReport> verify_journal(Disk& disk, const std::string& journal_root,
-                                            const VerifyProgress& progress) {
+                                            const VerifyProgress& progress,
+                                            const VerifyStart& start) {
   disk.anchor(journal_root);
-  return Verifier(disk, journal_root, progress).run();
+  return Verifier(disk, journal_root, progress, start).run();
 }
 
 }  // namespace lapwing

@@ -1,6 +1,6 @@
 // Proves a whole journal root: sessions and their copy, every header, sum and stamp at or below
-// durable, the continuity of segments, the indexes. Changes nothing; works beside a running
-// publisher.
+// durable, the continuity of segments, the indexes, lengths and kinds of files, and that a publisher
+// would start. Changes nothing; works beside a running publisher.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
@@ -14,6 +14,7 @@
 #include "lapwing/sequence.h"
 #include "os/io.h"
 #include "snapshot/journal/journal_damage.h"
+#include "snapshot/recovery/recovery.h"
 
 namespace lapwing {
 
@@ -49,9 +50,16 @@ struct VerifyReport {
 // Called now and then, with records looked at and records in all.
 using VerifyProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
+// What a start would have, for the question whether it would be refused.
+struct VerifyStart {
+  Id128 boot_id;
+  RingOpener open_ring;  // as for settle(); its kBusTaken: a publisher runs
+};
+
 // `journal_root` holds `sessions`. Errors: kNotFound, kNotPermitted, kAbiMismatch, kSystem; damage
 // is not an error but a finding.
 absl::StatusOr<VerifyReport> verify_journal(Disk& disk, const std::string& journal_root,
-                                            const VerifyProgress& progress = nullptr);
+                                            const VerifyProgress& progress = nullptr,
+                                            const VerifyStart& start = {});
 
 }  // namespace lapwing
