@@ -95,6 +95,7 @@ struct Archiver::State {
   void give_back_unused(Sequence last);
   void drain();
   absl::Status prepare_first_segments();
+  absl::Status prepare_through(std::uint64_t last);
   std::uint64_t reservation_step() const;
 
   void turn();
@@ -194,12 +195,19 @@ absl::Status Archiver::State::open() {
   return reserve();
 }
 
-// The first must be there; one of those ahead may fail, and is tried again later.
+// The first must be there, and so it is made alone: those ahead could take its space. One of them may
+// fail, and is tried again later.
 absl::Status Archiver::State::prepare_first_segments() {
   const std::uint64_t first = options.journal.geometry.segment_of(options.first);
+  absl::Status status = prepare_through(first);
+  if (status.ok()) status = prepare_through(first + kSegmentsAheadMin);
+  return status;
+}
+
+absl::Status Archiver::State::prepare_through(std::uint64_t last) {
+  const std::uint64_t first = options.journal.geometry.segment_of(options.first);
   do {
-    const SegmentDemand demand{first, first + kSegmentsAheadMin, first, options.first - 1};
-    pool.advance(queue, demand, now_ns, wall_ns);
+    pool.advance(queue, {first, last, first, options.first - 1}, now_ns, wall_ns);
     if (const absl::Status status = wait_for_completion(); !status.ok()) return status;
   } while (pool.preparing());
   return pool.failure();
