@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/schema.h"
 #include "snapshot/schema/field_names.h"
+#include "snapshot/schema/first_difference.h"
 
 namespace lapwing {
 namespace {
@@ -21,8 +22,11 @@ const char* name_of(FieldRole role) {
   return entry == nullptr ? "unknown" : entry->name;
 }
 
-std::string release_of(const Schema& schema) {
-  return absl::StrCat(schema.name, " version ", schema.version);
+// The two versions, or the one that both have.
+std::string versions_of(const Schema& expected, const Schema& found) {
+  const std::string version = absl::StrCat(found.name, " version ", found.version);
+  if (found.version == expected.version) return version;
+  return absl::StrCat(version, " instead of version ", expected.version);
 }
 
 // In words: how `found` differs; empty: a program that knows `expected` reads it rightly.
@@ -79,22 +83,17 @@ std::string missing(const Schema& expected, const Schema& found, const Field& fi
 
 }  // namespace
 
-std::string mismatch(const Schema& expected, const Schema& found) {
-  if (found.name != expected.name) {
-    return absl::StrCat("the records are ", found.name, ", not ", expected.name);
-  }
-  const std::string between =
-      absl::StrCat(release_of(found), " instead of version ", expected.version, ": ");
+std::string first_difference(const Schema& expected, const Schema& found) {
   for (const Field& field : expected.fields) {
     if (field.role == FieldRole::kSpare) continue;
     const Field* const same = found.find(field.name);
-    if (same == nullptr) return absl::StrCat(between, missing(expected, found, field));
+    if (same == nullptr) return missing(expected, found, field);
     if (const std::string what = difference(field, *same); !what.empty()) {
-      return absl::StrCat(between, "field ", field.name, " ", what);
+      return absl::StrCat("field ", field.name, " ", what);
     }
   }
   if (found.record_bytes != expected.record_bytes) {
-    return absl::StrCat(between, "the record has ", found.record_bytes, " bytes, not ",
+    return absl::StrCat("the record has ", found.record_bytes, " bytes, not ",
                         expected.record_bytes);
   }
   for (const Field& field : found.fields) {
@@ -102,15 +101,27 @@ std::string mismatch(const Schema& expected, const Schema& found) {
     const bool is_expected = same != nullptr && same->role != FieldRole::kSpare;
     if (field.role == FieldRole::kSpare || is_expected) continue;
     if (field.role == FieldRole::kKey) {
-      return absl::StrCat(between, "field ", field.name, " is a key that version ",
-                          expected.version, " does not have");
+      return absl::StrCat("field ", field.name, " is a key that version ", expected.version,
+                          " does not have");
     }
-    if (found.version > expected.version && lies_in_spare_bytes(expected, field)) continue;
-    return absl::StrCat(between, "field ", field.name, " is not in version ", expected.version,
-                        found.version > expected.version ? ", and does not lie in its spare bytes"
-                                                         : ", and the version is no later one");
+    if (found.version <= expected.version) {
+      return absl::StrCat("field ", field.name, " is new, and a new field needs a later version");
+    }
+    if (!lies_in_spare_bytes(expected, field)) {
+      return absl::StrCat("field ", field.name, " is not in version ", expected.version,
+                          ", and does not lie in its spare bytes");
+    }
   }
   return {};
+}
+
+std::string mismatch(const Schema& expected, const Schema& found) {
+  if (found.name != expected.name) {
+    return absl::StrCat("the records are ", found.name, ", not ", expected.name);
+  }
+  const std::string difference = first_difference(expected, found);
+  if (difference.empty()) return {};
+  return absl::StrCat(versions_of(expected, found), ": ", difference);
 }
 
 }  // namespace lapwing
