@@ -241,4 +241,92 @@ TEST_CASE("A shipped schema's description may be given") {
   CHECK(Schema::parse(bus_of(options).description).value().version == 2);
 }
 
+namespace {
+
+// As large as a Signal.
+struct Other {
+  std::int64_t price;
+  std::uint64_t ts_recv;
+  double fair_value;
+  std::uint32_t instrument;
+  float weight;
+  char note[24];
+};
+static_assert(sizeof(Other) == sizeof(Signal));
+LAPWING_RECORD(Other, "desk.other", 1, (price, kPrice), (ts_recv, kTime), fair_value,
+               (instrument, kKey), weight, note);
+
+struct Renamed {
+  Signal signal;
+};
+constexpr auto lapwing_record(const Renamed*) {
+  auto description = lapwing_record(static_cast<const Signal*>(nullptr));
+  description.name = "desk.renamed";
+  return description;
+}
+
+struct Plain {
+  std::byte bytes[sizeof(Signal)];
+};
+
+}  // namespace
+
+TEST_CASE("A struct of another description is refused, by the field that differs") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  const auto publisher = open_publisher(described(directory, schema_of<Signal>()));
+  CHECK(publisher->publish(Other{}) == kNoSequence);
+  CHECK(errc_of(publisher->last_error()) == Errc::kRecordSize);
+  CHECK(says(publisher->last_error(),
+             "a desk.other was to be published, and the records of this bus are desk.signal: "
+             "field ts_recv is at byte 8, not at 0"));
+  CHECK(publisher->publish(Other{}, Deadline::never()) == kNoSequence);
+  CHECK(publisher->publish(Renamed{}) == kNoSequence);
+  CHECK(says(publisher->last_error(), "the names of the schemas differ"));
+  CHECK(publisher->head() == 0);
+
+  CHECK(publisher->publish(Signal{}) == 1);
+  CHECK(publisher->publish(Other{}) == kNoSequence);
+  CHECK(publisher->publish(Signal{}, Deadline::never()) == 2);
+  CHECK(publisher->publish(Signal{}) == 3);
+  CHECK(publisher->status().ok());
+}
+
+TEST_CASE("A struct without a description is compared by its size") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  const auto publisher = open_publisher(described(directory, schema_of<Signal>()));
+  CHECK(publisher->publish(Plain{}) == 1);
+  CHECK(publisher->publish(Signal{}) == 2);
+  CHECK(publisher->publish(Plain{}) == 3);
+  CHECK(publisher->publish(Plain{}) == 4);
+}
+
+TEST_CASE("A bus without a description takes each struct of its size") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  PublisherSetUp options = options_for(directory);
+  options.record_bytes = sizeof(Signal);
+  const auto publisher = open_publisher(options);
+  CHECK(publisher->publish(Signal{}) == 1);
+  CHECK(publisher->publish(Other{}) == 2);
+  CHECK(publisher->publish(Signal{}) == 3);
+}
+
+TEST_CASE("The bus's description is the one that its journal has kept") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  PublisherSetUp options = described(directory, schema_of<Signal>());
+  run_session(options);
+  options.description.reset();
+  options.schema = "desk.signal";
+  options.record_bytes = sizeof(Signal);
+  const auto publisher = open_publisher(options);
+  CHECK(publisher->publish(Other{}) == kNoSequence);
+  CHECK(publisher->publish(Signal{}) == 4);
+}
+
+TEST_CASE("A struct of the earlier version is refused once the bus has the later one") {
+  const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  const auto publisher = open_publisher(described(directory, later_signal()));
+  CHECK(publisher->publish(Signal{}) == kNoSequence);
+  CHECK(says(publisher->last_error(), "field size is missing"));
+}
+
 }  // namespace lapwing

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "bus/control/controlled_publisher.h"
@@ -27,6 +28,7 @@
 #include "publisher/record_options.h"
 #include "publisher/service_thread.h"
 #include "publisher/session_start.h"
+#include "snapshot/schema/first_difference.h"
 
 namespace lapwing {
 namespace {
@@ -89,7 +91,8 @@ struct Publisher::State : ControlledPublisher, detail::PublishPath {
   std::uint64_t head_stride;
   absl::Status status;
   absl::Status last_error;
-  BusyFlag waiting;  // taken: a call of publish(), flush() or close() waits
+  std::vector<std::uint32_t> checked_tags;  // of the described types that fit this bus
+  BusyFlag waiting;                         // taken: a call of publish(), flush() or close() waits
   PublisherCounters counters;
   Durations stalls;
   InterruptFlag interrupted;
@@ -104,7 +107,11 @@ struct Publisher::State : ControlledPublisher, detail::PublishPath {
   ForkWatch fork;
 
   State(PublisherSetUp given, StartedSession started)
-      : PublishPath{writer_of(*started.ring), started.first() - 1, kPublishedMax, {}},
+      : PublishPath{writer_of(*started.ring),
+                    started.first() - 1,
+                    kPublishedMax,
+                    {},
+                    started.ring->header().record_bytes},
         options(std::move(given)),
         session(std::move(started)),
         lock_watch(session.locks, [this](const LogEntry& entry) { log(entry); }),
@@ -166,6 +173,7 @@ struct Publisher::State : ControlledPublisher, detail::PublishPath {
   }
   Sequence publish(std::span<const std::byte> record, Deadline deadline);
   [[gnu::cold]] Sequence refuse_size(std::size_t bytes);
+  absl::Status check_type(const Schema& given) const;
   Sequence gate_limit() const { return std::min(gate.limit(), kPublishedMax); }
   Sequence publish_by_call(Sequence n, const std::byte* record);
   Sequence publish_beyond_limit(Sequence n, const std::byte* record, Deadline deadline);
@@ -427,6 +435,42 @@ Sequence Publisher::publish(std::span<const std::byte> record, Deadline deadline
       absl::StrCat(bytes, " bytes were to be published, and records of this bus have ",
                    writer.record_bytes(), ": nothing of them was; publish whole records"));
   return kNoSequence;
+}
+
+absl::Status Publisher::State::check_type(const Schema& given) const {
+  const std::string& text = session.description.description;
+  if (text.empty() || given.record_bytes != writer.record_bytes()) return absl::OkStatus();
+  const absl::StatusOr<Schema> bus = Schema::parse(text);
+  if (!bus.ok()) return bus.status();
+  std::string why = first_difference(*bus, given);
+  if (why.empty() && bus->name == given.name) return absl::OkStatus();
+  if (why.empty()) why = "the fields are the same, and the names of the schemas differ";
+  return make_error(Errc::kRecordSize, absl::StrCat("a ", given.name,
+                                                    " was to be published, and the records of this "
+                                                    "bus are ",
+                                                    bus->name, ": ", why,
+                                                    ". Publish the struct that the "
+                                                    "bus was opened with, or open another bus."));
+}
+
+bool Publisher::accept(std::uint32_t tag, Schema (*describe)()) {
+  State& state = *state_;
+  if (state.fork.in_child() || state.waiting.is_taken()) return true;
+  if (describe == nullptr) {
+    if (tag == state.writer.record_bytes()) state.accepted_tag = tag;
+    return true;
+  }
+  if (std::ranges::find(state.checked_tags, tag) == state.checked_tags.end()) {
+    const Schema given = describe();
+    if (absl::Status fits = state.check_type(given); !fits.ok()) {
+      state.last_error = std::move(fits);
+      return false;
+    }
+    if (given.record_bytes != state.writer.record_bytes()) return true;  // publish() refuses it
+    state.checked_tags.push_back(tag);
+  }
+  state.accepted_tag = tag;
+  return true;
 }
 
 // A record of a size whose store needs a call.

@@ -50,6 +50,7 @@
 #include "absl/status/statusor.h"
 #include "lapwing/detail/plain_struct.h"
 #include "lapwing/detail/publish_path.h"
+#include "lapwing/detail/record_tag.h"
 #include "lapwing/error.h"
 #include "lapwing/journal_state.h"
 #include "lapwing/log.h"
@@ -190,18 +191,21 @@ class Publisher {
   // nothing was published. Waits, at most until the deadline if there is one, only for the journal.
   [[nodiscard]] Sequence publish(std::span<const std::byte> record);
   [[nodiscard]] Sequence publish(std::span<const std::byte> record, Deadline deadline);
-  // A record whose size the compiler knows: the fastest, without a call.
+  // A record whose size the compiler knows: the fastest, without a call. On a described bus the
+  // first record of each type with a LAPWING_RECORD is compared with the bus's description:
+  // kRecordSize, which names the field that differs. A struct without one is compared by its size.
   template <PlainRecord Record>
   [[nodiscard, gnu::always_inline]] Sequence publish(const Record& record) {
     detail::PublishPath& path = *path_;
-    if (!path.admits_next() || sizeof(Record) != path.writer.record_bytes()) [[unlikely]] {
-      return publish_copy(std::bit_cast<detail::RecordBytes<sizeof(Record)>>(record));
+    if (!path.admits_next() || path.accepted_tag != detail::record_tag<Record>()) [[unlikely]] {
+      return publish_copy<Record>(std::bit_cast<detail::RecordBytes<sizeof(Record)>>(record));
     }
     const Sequence n = path.publish(record);
     return path.attention.is_raised() ? attend() : n;
   }
   template <PlainRecord Record>
   [[nodiscard]] Sequence publish(const Record& record, Deadline deadline) {
+    if (!accepts<Record>()) return kNoSequence;
     return publish(std::as_bytes(std::span(&record, 1)), deadline);
   }
   // Publishes records.size() / record_bytes() records laid end to end, in order: for structs,
@@ -251,10 +255,24 @@ class Publisher {
   explicit Publisher(std::shared_ptr<State> state);
   [[gnu::cold]] Sequence attend();
   // By value, so that the caller's record need not be in memory.
-  template <std::size_t kBytes>
-  [[gnu::noinline, gnu::cold]] Sequence publish_copy(detail::RecordBytes<kBytes> copy) {
+  template <typename Record>
+  [[gnu::noinline, gnu::cold]] Sequence publish_copy(detail::RecordBytes<sizeof(Record)> copy) {
+    if (!accepts<Record>()) return kNoSequence;
     return publish(std::span<const std::byte>(copy.bytes));
   }
+  // False: the type's description is not the bus's, and last_error() is set.
+  template <typename Record>
+  bool accepts() {
+    constexpr std::uint32_t kTag = detail::record_tag<Record>();
+    if (path_->accepted_tag == kTag) return true;
+    if constexpr (detail::has_own_description<Record>()) {
+      return accept(kTag, &schema_of<Record>);
+    } else {
+      return accept(kTag, nullptr);
+    }
+  }
+  // `describe`: null for a type without a description.
+  [[gnu::cold]] bool accept(std::uint32_t tag, Schema (*describe)());
   void leave();
   std::shared_ptr<State> state_;  // shared with the thread that closes
   detail::PublishPath* path_;     // state_'s

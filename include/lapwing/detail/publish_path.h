@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "lapwing/detail/attention_word.h"
@@ -23,6 +24,8 @@ struct alignas(64) PublishPath {
   Sequence head;
   Sequence limit;  // what the gate last allowed; 0 while, and once, nothing may be published
   AttentionWord attention;
+  // record_tag() of the type that was published last; at first the size of a record.
+  std::uint32_t accepted_tag;
 
   // Whether the next record may be stored without a look at anything else.
   bool admits_next() const { return head < limit; }
