@@ -140,7 +140,13 @@ namespace Lapwing
             return (byte*)Raw->rows + (long)row * RowBytes;
         }
 
-        /// <summary>Copies all rows into structs of their layout (Schema.Check). Returns how many.</summary>
+        /// <summary>What the rows are compared with; null: only their size.</summary>
+        internal RowTypes Types { get; set; }
+
+        /// <summary>
+        /// Copies all rows into structs. Returns how many. Where the bus describes its records, each type of struct
+        /// is compared with the description once: record-size, with the first field that differs.
+        /// </summary>
         public int CopyTo<T>(T[] rows, int begin = 0)
             where T : struct
         {
@@ -148,6 +154,7 @@ namespace Lapwing
             {
                 throw new ArgumentException($"{typeof(T).Name} has {RecordType<T>.Bytes} bytes, and a row {RowBytes}");
             }
+            if (Count > 0) Types?.Check<T>();
             if (begin < 0 || rows.Length - begin < Count) throw new ArgumentException($"{Count} rows do not fit");
             var pin = GCHandle.Alloc(rows, GCHandleType.Pinned);
             try

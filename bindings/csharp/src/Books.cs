@@ -240,6 +240,9 @@ namespace Lapwing
         /// <summary>Levels of a side from the index `begin` on, 0 is the best: at most `max`.</summary>
         public IReadOnlyList<Level> Levels(BookKey key, Side side, int begin = 0, int max = ListRoom)
         {
+            Option.Choice<Side>(nameof(side), side);
+            Option.Size(nameof(begin), begin);
+            Option.Size(nameof(max), max);
             lapwing_error error;
             error.struct_size = (uint)sizeof(lapwing_error);
             var rows = new lapwing_level[max];
@@ -254,8 +257,11 @@ namespace Lapwing
         }
 
         /// <summary>The orders of a level, the first in the queue first. not-found: no such level.</summary>
-        public IReadOnlyList<Order> Orders(BookKey key, Side side, int level) =>
-            All<lapwing_order, Order>(
+        public IReadOnlyList<Order> Orders(BookKey key, Side side, int level)
+        {
+            Option.Choice<Side>(nameof(side), side);
+            Option.Size(nameof(level), level);
+            return All<lapwing_order, Order>(
                 (rows, count, error) =>
                 {
                     fixed (lapwing_order* at = rows)
@@ -265,6 +271,7 @@ namespace Lapwing
                     }
                 },
                 raw => new Order(raw));
+        }
 
         static IReadOnlyList<T> All<TRaw, T>(ListCall<TRaw> read, Func<TRaw, T> made)
         {

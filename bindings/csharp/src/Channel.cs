@@ -51,13 +51,13 @@ namespace Lapwing
                 (NumaNode != null ? Native.ChannelNuma : 0) | (PeerUid != null ? Native.ChannelPeerUid : 0) |
                 (NoMembarrier ? Native.ChannelNoMembarrier : 0) | (LateReplies ? Native.ChannelLateReplies : 0),
             name = kept.Add(Name),
-            capacity = (ulong)Capacity,
-            message_bytes_max = (uint)MessageBytesMax,
-            call_window = (uint)CallWindow,
-            wait = (uint)(Wait ?? 0),
+            capacity = Option.Size(nameof(Capacity), Capacity),
+            message_bytes_max = Option.Size(nameof(MessageBytesMax), MessageBytesMax),
+            call_window = Option.Size(nameof(CallWindow), CallWindow),
+            wait = Option.Choice(nameof(Wait), Wait),
             numa_node = NumaNode ?? 0,
             peer_uid = PeerUid ?? 0,
-            retry_ns = Time.Option(Retry),
+            retry_ns = Option.Span(nameof(Retry), Retry),
         };
     }
 

@@ -34,9 +34,9 @@ namespace Lapwing
 
         /// <summary>Takes the lock of the file, for which it waits, and reads it; makes it if it is missing.</summary>
         /// <param name="isDurable">No power cut takes a commit back; costs a sync.</param>
-        /// <param name="timeout">null: it does not wait.</param>
+        /// <param name="timeout">null: 1 s.</param>
         public static Cursor Open(string path, bool isDurable = false, TimeSpan? timeout = null) =>
-            Library.With(() => new Cursor(Opened(path, isDurable, timeout ?? TimeSpan.Zero)));
+            Library.With(() => new Cursor(Opened(path, isDurable, timeout ?? Time.OfCursor)));
 
         static CursorHandle Opened(string path, bool isDurable, TimeSpan timeout)
         {

@@ -33,14 +33,16 @@ namespace Lapwing
     public sealed unsafe class History : LapwingObject
     {
         readonly HistoryHandle handle;
+        readonly RowTypes types;
 
-        History(HistoryHandle handle)
+        History(HistoryHandle handle, string directory)
             : base(handle)
         {
             this.handle = handle;
+            types = RowTypes.OfBus(directory, null, false);
         }
 
-        public static History Open(string directory) => Library.With(() => new History(Opened(directory)));
+        public static History Open(string directory) => Library.With(() => new History(Opened(directory), directory));
 
         static HistoryHandle Opened(string directory)
         {
@@ -70,6 +72,7 @@ namespace Lapwing
             {
                 var result = Native.lapwing_history_read(handle, first, raw, &error);
                 if (result != 0) throw LapwingException.OfRead(result, raw, &error);
+                batch.Types = types;
             }
             finally
             {

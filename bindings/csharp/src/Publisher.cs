@@ -79,17 +79,17 @@ namespace Lapwing
             name = kept.Add(Name),
             schema = kept.Add(Schema),
             description = kept.Add(Description),
-            record_bytes = (uint)RecordBytes,
+            record_bytes = Option.Size(nameof(RecordBytes), RecordBytes),
             group = Group ?? 0,
-            capacity = (ulong)Capacity,
+            capacity = Option.Size(nameof(Capacity), Capacity),
             ring_directory = kept.Add(RingDirectory),
             journal_directory = kept.Add(JournalDirectory),
-            segment_bytes = (ulong)SegmentBytes,
-            sync_interval_ns = Time.Option(SyncInterval),
+            segment_bytes = Option.Size(nameof(SegmentBytes), SegmentBytes),
+            sync_interval_ns = Option.SpanOrNever(nameof(SyncInterval), SyncInterval),
             retain_bytes = RetainBytes,
-            retain_age_ns = (ulong)Time.Option(RetainAge),
-            on_lag = (uint)(OnLag ?? 0),
-            on_failure = (uint)(OnFailure ?? 0),
+            retain_age_ns = (ulong)Option.Span(nameof(RetainAge), RetainAge),
+            on_lag = Option.Choice(nameof(OnLag), OnLag),
+            on_failure = Option.Choice(nameof(OnFailure), OnFailure),
             metadata = kept.Add(Metadata),
             metadata_bytes = (UIntPtr)(Metadata?.Length ?? 0),
             source_id = SourceId,
@@ -169,17 +169,19 @@ namespace Lapwing
     public sealed unsafe class Publisher : LapwingObject
     {
         readonly PublisherHandle handle;
+        readonly RowTypes types;
 
-        Publisher(PublisherHandle handle)
+        Publisher(PublisherHandle handle, string directory)
             : base(handle)
         {
             this.handle = handle;
+            types = RowTypes.OfBus(directory, null, true);
             RecordBytes = Inspect().RecordBytes;
         }
 
-        /// <summary>Takes the bus. `timeout`: how long to wait for another publisher to end; null: not.</summary>
+        /// <summary>Takes the bus. `timeout`: how long to wait for another publisher to end; null: 10 s.</summary>
         public static Publisher Open(PublisherOptions options, TimeSpan? timeout = null) =>
-            Library.With(() => new Publisher(Opened(options, timeout ?? TimeSpan.Zero)));
+            Library.With(() => new Publisher(Opened(options, timeout ?? Time.OfPublisher), options.Directory));
 
         static PublisherHandle Opened(PublisherOptions options, TimeSpan timeout)
         {
@@ -215,12 +217,16 @@ namespace Lapwing
             }
         }
 
-        /// <summary>The same of structs of the records' layout (Schema.Check).</summary>
+        /// <summary>
+        /// The same of structs. On a bus whose records are described each type of struct is compared with the
+        /// description once, as by Schema.Check: record-size, with the first field that differs.
+        /// </summary>
         public ulong PublishRecords<T>(T[] records, int begin, int count, TimeSpan? timeout = null)
             where T : struct
         {
             if (begin < 0 || count < 0 || records.Length - begin < count) throw new ArgumentOutOfRangeException(nameof(count));
             var recordBytes = RecordType<T>.Bytes;
+            types.Check<T>();
             var pin = GCHandle.Alloc(records, GCHandleType.Pinned);
             try
             {
@@ -235,6 +241,7 @@ namespace Lapwing
 
         ulong Publish(byte* at, long bytes, int recordBytes, TimeSpan? timeout)
         {
+            if (recordBytes < 0) throw new ArgumentOutOfRangeException(nameof(recordBytes), recordBytes, "0 or more");
             if (bytes % recordBytes != 0)
             {
                 throw new ArgumentException($"{bytes} bytes are no whole number of records of {recordBytes} bytes");

@@ -105,53 +105,88 @@ namespace Lapwing
         /// <summary>
         /// Throws where the struct T cannot hold these records: of each of its fields name, offset, size and
         /// type have to be those of the description. Case and underscores of names do not count; spare fields may
-        /// be missing.
+        /// be missing, and members whose name begins with "Spare" may stand for them.
         /// </summary>
         public void Check<T>()
             where T : struct
         {
-            var type = typeof(T);
-            if (RecordType<T>.Bytes != RecordBytes)
-            {
-                throw Differs(type, $"it has {RecordType<T>.Bytes} bytes, and a record {RecordBytes}");
-            }
+            var how = Difference<T>(true);
+            if (how != null) throw new ArgumentException(how);
+        }
+
+        /// <summary>
+        /// How T differs; null: not. A struct that is read, and not published, may have spare bytes for a field: a
+        /// later version of the record uses them.
+        /// </summary>
+        internal string Difference<T>(bool publishes)
+            where T : struct
+        {
+            var how = FirstDifference(typeof(T), RecordType<T>.Bytes, publishes);
+            return how == null ? null : $"{typeof(T).Name} is not a record of {Name}: {how}";
+        }
+
+        string FirstDifference(Type type, int bytes, bool publishes)
+        {
+            if (bytes != RecordBytes) return $"it has {bytes} bytes, and a record has {RecordBytes}";
             var members = type
                 .GetFields(BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic)
                 .ToDictionary(member => Plain(member.Name));
+            var named = members.Values.Where(member => !IsSpare(member)).ToArray();
             foreach (var field in Fields)
             {
                 FieldInfo member;
                 if (members.TryGetValue(Plain(field.Name), out member))
                 {
-                    CheckMember(type, member, field);
                     members.Remove(Plain(field.Name));
+                    var how = MemberDifference(type, member, field);
+                    if (how != null) return how;
                 }
-                else if (field.Role != FieldRole.Spare)
+                else if (field.Role != FieldRole.Spare && (publishes || named.Any(other => Overlap(type, other, field))))
                 {
-                    throw Differs(type, $"it has no {field.Name}");
+                    return $"it has no {field.Name}";
                 }
             }
-            if (members.Count > 0) throw Differs(type, $"a record has no {members.Values.First().Name}");
+            var unknown = members.Values.FirstOrDefault(member => !IsSpare(member));
+            return unknown == null ? null : $"a record has no {unknown.Name}";
         }
 
-        void CheckMember(Type type, FieldInfo member, Field field)
+        static string MemberDifference(Type type, FieldInfo member, Field field)
         {
-            var offset = (int)Marshal.OffsetOf(type, member.Name);
-            if (offset != field.Offset) throw Differs(type, $"{member.Name} is at {offset}, and {field.Name} at {field.Offset}");
-            var memberType = member.FieldType.IsEnum ? Enum.GetUnderlyingType(member.FieldType) : member.FieldType;
+            var offset = OffsetOf(type, member);
+            if (offset != field.Offset) return $"{member.Name} is at {offset}, and {field.Name} at {field.Offset}";
+            var memberType = TypeOf(member);
             var bytes = Marshal.SizeOf(memberType);
-            if (bytes != field.Bytes) throw Differs(type, $"{member.Name} has {bytes} bytes, and {field.Name} {field.Bytes}");
+            if (bytes != field.Bytes) return $"{member.Name} has {bytes} bytes, and {field.Name} {field.Bytes}";
             Type expected;
-            if (types.TryGetValue(field.Type, out expected) && memberType != expected)
-            {
-                throw Differs(type, $"{member.Name} is {memberType.Name}, and {field.Name} {field.Type}");
-            }
+            return types.TryGetValue(field.Type, out expected) && memberType != expected
+                ? $"{member.Name} is {memberType.Name}, and {field.Name} {field.Type}"
+                : null;
         }
+
+        static Type TypeOf(FieldInfo member) =>
+            member.FieldType.IsEnum ? Enum.GetUnderlyingType(member.FieldType) : member.FieldType;
+
+        static int OffsetOf(Type type, FieldInfo member) => (int)Marshal.OffsetOf(type, member.Name);
+
+        static bool Overlap(Type type, FieldInfo member, Field field)
+        {
+            var begin = OffsetOf(type, member);
+            return begin < field.Offset + field.Bytes && field.Offset < begin + Marshal.SizeOf(TypeOf(member));
+        }
+
+        static bool IsSpare(FieldInfo member) => Plain(member.Name).StartsWith("spare", StringComparison.Ordinal);
 
         static string Plain(string name) => name.Replace("_", "").ToLowerInvariant();
 
-        ArgumentException Differs(Type type, string how) =>
-            new ArgumentException($"{type.Name} is no record of {Name}: {how}");
+        /// <summary>How the field of another schema differs from the one of its name; null: not.</summary>
+        internal string DifferenceOf(Field other)
+        {
+            var own = Fields.FirstOrDefault(field => field.Name == other.Name);
+            if (own == null) return $"the records are {Name}, which has no {other.Name}";
+            if (own.Offset != other.Offset) return $"{other.Name} is at {own.Offset}, and not at {other.Offset}";
+            if (own.Type != other.Type) return $"{other.Name} is {own.Type}, and not {other.Type}";
+            return own.Bytes == other.Bytes ? null : $"{other.Name} has {own.Bytes} bytes, and not {other.Bytes}";
+        }
 
         /// <summary>
         /// Copies one field of all rows: long of Int64, double of Float64 and so on, byte of Char. Returns how
@@ -170,6 +205,7 @@ namespace Lapwing
             {
                 throw new ArgumentException($"the rows have {batch.RowBytes} bytes, and records of {Name} {RecordBytes}");
             }
+            if (batch.Count > 0) batch.Types?.Check(field);
             if (into.Length < batch.Count) throw new ArgumentException($"{batch.Count} values do not fit into {into.Length}");
             if (batch.Count == 0) return 0;
             var pin = GCHandle.Alloc(into, GCHandleType.Pinned);

@@ -107,17 +107,25 @@ namespace Lapwing
 
         readonly SubscriberHandle handle;
         readonly bool isSparse;
+        readonly string directory;
+        readonly string fold;
 
-        Subscriber(SubscriberHandle handle, bool isSparse)
+        // Of the session that is read; null before the first, and where it is not described.
+        RowTypes records;
+        RowTypes state;
+
+        Subscriber(SubscriberHandle handle, SubscriberOptions options)
             : base(handle)
         {
             this.handle = handle;
-            this.isSparse = isSparse;
+            isSparse = options.IsSparse;
+            directory = options.Directory;
+            fold = options.Fold;
         }
 
         /// <summary>Checks the options. The bus is looked for by the calls that read.</summary>
         public static Subscriber Open(SubscriberOptions options) =>
-            Library.With(() => new Subscriber(Opened(options), options.IsSparse));
+            Library.With(() => new Subscriber(Opened(options), options));
 
         static SubscriberHandle Opened(SubscriberOptions options)
         {
@@ -158,7 +166,11 @@ namespace Lapwing
                 int result;
                 do result = Native.lapwing_subscriber_read(handle, raw, Wait(timeoutNs), error);
                 while (IsStale(result));
-                if (result == 0) return true;
+                if (result == 0)
+                {
+                    Note(batch, raw);
+                    return true;
+                }
                 if (result == (int)ErrorCode.WouldBlock) return false;
                 throw LapwingException.OfRead(result, raw, error);
             }
@@ -166,6 +178,23 @@ namespace Lapwing
             {
                 batch.EndUse();
             }
+        }
+
+        /// <summary>Keeps what the rows of a batch are compared with: each session describes its records.</summary>
+        void Note(Batch batch, lapwing_batch* raw)
+        {
+            var rows = (BatchKind)raw->kind;
+            if (rows != BatchKind.Event)
+            {
+                batch.Types = rows == BatchKind.State ? state : records;
+                return;
+            }
+            var kind = (EventKind)raw->@event.kind;
+            if (kind != EventKind.Session && kind != EventKind.Reset) return;
+            var begun = new Event(&raw->@event);
+            records = begun.IsDescribed ? RowTypes.OfBus(directory, begun.Schema, false) : null;
+            var hasOrders = fold == "orders" || (string.IsNullOrEmpty(fold) && begun.Schema == "dbn.mbo");
+            state = hasOrders ? RowTypes.OfFold("orders") : null;
         }
 
         /// <summary>Read on a thread of the pool. A cancellation ends the wait.</summary>

@@ -25,16 +25,21 @@ namespace Lapwing
 
     static class Time
     {
+        // How long opening one waits by default for the other one of the bus or the file to end; as in C++.
+        internal static readonly TimeSpan OfPublisher = TimeSpan.FromSeconds(10);
+        internal static readonly TimeSpan OfCursor = TimeSpan.FromSeconds(1);
+
         /// <summary>Nanoseconds of a timeout; null and Timeout.InfiniteTimeSpan: forever.</summary>
         internal static long Ns(TimeSpan? timeout)
         {
             if (timeout == null || timeout == Timeout.InfiniteTimeSpan) return -1;
-            if (timeout < TimeSpan.Zero) throw new ArgumentOutOfRangeException(nameof(timeout));
+            if (timeout < TimeSpan.Zero)
+            {
+                throw new ArgumentOutOfRangeException(nameof(timeout), timeout,
+                    "a timeout is zero or more, or Timeout.InfiniteTimeSpan");
+            }
             return timeout.Value.Ticks > long.MaxValue / 100 ? long.MaxValue : timeout.Value.Ticks * 100;
         }
-
-        /// <summary>Of an option; null: the library's default.</summary>
-        internal static long Option(TimeSpan? time) => time == null ? 0 : Ns(time);
     }
 
     /// <summary>Memory that a call reads while it runs, given back afterwards.</summary>

@@ -107,6 +107,85 @@ static class MisuseTests
         }
     }
 
+    [Test("An option that cannot be is refused, and the error says what it can be")]
+    static void WrongOptions()
+    {
+        Action<string, Action> invalid = (words, action) =>
+        {
+            var error = Check.Fails(ErrorCode.InvalidArgument, action);
+            Check.That(error.Message.Contains(words), error.Message);
+        };
+        using (var folder = new Folder())
+        using (var books = new Books())
+        {
+            Action<Action<PublisherOptions>> publisher = change => BusTests.PublisherOf(folder["bus"], change).Dispose();
+            invalid("OnLag is 7; it can be: Wait, Shed", () => publisher(options => options.OnLag = (OnLag)7));
+            invalid("OnLag is 0; it can be", () => publisher(options => options.OnLag = 0));
+            invalid("OnFailure is 7; it can be: Continue, Stop", () => publisher(options => options.OnFailure = (OnFailure)7));
+            invalid("RecordBytes is -1", () => publisher(options => options.RecordBytes = -1));
+            invalid("Capacity is -1", () => publisher(options => options.Capacity = -1));
+            invalid("SegmentBytes is -1", () => publisher(options => options.SegmentBytes = -1));
+            var negative = TimeSpan.FromSeconds(-1);
+            invalid("SyncInterval is -00:00:01", () => publisher(options => options.SyncInterval = negative));
+            invalid("RetainAge is -00:00:01", () => publisher(options => options.RetainAge = negative));
+            invalid("RetainAge is", () => publisher(options => options.RetainAge = Timeout.InfiniteTimeSpan));
+            Check.That(!System.IO.Directory.Exists(folder["bus"]), "nothing was made");
+
+            Action<Action<SubscriberOptions>> subscriber = change =>
+            {
+                var options = new SubscriberOptions { Directory = folder["bus"] };
+                change(options);
+                Subscriber.Open(options).Dispose();
+            };
+            invalid("OnGap is 9; it can be: Fill, Skip, Stop, Snapshot", () => subscriber(options => options.OnGap = (OnGap)9));
+            invalid("Wait is 9; it can be: Busy, Backoff, Park", () => subscriber(options => options.Wait = (WaitStrategy)9));
+            invalid("BehindRecords is -1", () => subscriber(options => options.BehindRecords = -1));
+            invalid("ConflateKeysMax is -1", () => subscriber(options => options.ConflateKeysMax = -1));
+            invalid("Reattach is", () => subscriber(options => options.Reattach = negative));
+            invalid("FlushTimeout is", () => subscriber(options => options.FlushTimeout = negative));
+            invalid("StaleAfter is", () => subscriber(options => options.StaleAfter = negative));
+            invalid("BehindTime is", () => subscriber(options => options.BehindTime = negative));
+            invalid("ConflateInterval is", () => subscriber(options => options.ConflateInterval = negative));
+
+            Action<Action<ChannelOptions>> channel = change =>
+            {
+                var options = new ChannelOptions();
+                change(options);
+                Producer.Connect(folder["none"], options, TimeSpan.Zero).Dispose();
+            };
+            invalid("Wait is 9; it can be: Busy, Backoff, Park", () => channel(options => options.Wait = (WaitStrategy)9));
+            invalid("Capacity is -1", () => channel(options => options.Capacity = -1));
+            invalid("MessageBytesMax is -1", () => channel(options => options.MessageBytesMax = -1));
+            invalid("CallWindow is -1", () => channel(options => options.CallWindow = -1));
+            invalid("Retry is", () => channel(options => options.Retry = negative));
+
+            invalid("side is 7; it can be: Ask, Bid", () => books.Levels(RecordTests.Key, (Side)7));
+            invalid("side is 7; it can be: Ask, Bid", () => books.Orders(RecordTests.Key, (Side)7, 0));
+            invalid("max is -1", () => books.Levels(RecordTests.Key, Side.Bid, 0, -1));
+            invalid("begin is -1", () => books.Levels(RecordTests.Key, Side.Bid, -1));
+            invalid("level is -1", () => books.Orders(RecordTests.Key, Side.Bid, -1));
+        }
+    }
+
+    [Test("A publisher waits by default for the one before it to end")]
+    static void DefaultWait()
+    {
+        using (var folder = new Folder())
+        {
+            var first = BusTests.PublisherOf(folder["bus"]);
+            var second = System.Threading.Tasks.Task.Run(() => BusTests.PublisherOf(folder["bus"]));
+            // A call that does not wait has failed by then.
+            Check.That(!((System.IAsyncResult)second).AsyncWaitHandle.WaitOne(300), "it did not wait");
+            first.Dispose();
+            second.Result.Dispose();
+            var cursor = Cursor.Open(folder["cursor"]);
+            var other = System.Threading.Tasks.Task.Run(() => Cursor.Open(folder["cursor"]));
+            Check.That(!((System.IAsyncResult)other).AsyncWaitHandle.WaitOne(100), "it did not wait");
+            cursor.Dispose();
+            other.Result.Dispose();
+        }
+    }
+
     [Test("Structs with references, and with members of another size outside, are no records")]
     static void NoRecords()
     {

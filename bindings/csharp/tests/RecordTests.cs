@@ -79,7 +79,7 @@ static class RecordTests
             Check.Equal(FieldRole.Key, schema.Field("instrument_id").Role);
             schema.Check<Signal>();
             var error = Check.Throws<ArgumentException>(schema.Check<Swapped>);
-            Check.That(error.Message.Contains("Swapped is no record of desk.signal: InstrumentId is at 12, and instrument_id at 8"), error.Message);
+            Check.That(error.Message.Contains("Swapped is not a record of desk.signal: InstrumentId is at 12, and instrument_id at 8"), error.Message);
 
             var signals = Enumerable.Range(0, 3).Select(n => new Signal
             {
@@ -106,6 +106,79 @@ static class RecordTests
                 Check.Equal("", (string)schema.Value(batch.Memory, 1, "venue"));
                 Check.Equal(1u, (uint)schema.Value(batch.Memory, 1, "instrument_id"));
             }
+        }
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    unsafe struct Earlier
+    {
+        internal ulong Ts;
+        internal uint InstrumentId;
+        internal float Weight;
+        internal byte Side;
+        internal fixed byte Venue[7];
+        internal long SpareForLater;
+    }
+
+    [Test("Structs of other fields are refused by name: when they are published, and when rows become structs")]
+    static void OtherStructs()
+    {
+        const string moved = "Swapped is not a record of desk.signal: InstrumentId is at 12, and instrument_id at 8";
+        using (var folder = new Folder())
+        using (var publisher = BusTests.PublisherOf(folder["bus"], options =>
+        {
+            options.RecordBytes = 0;
+            options.Description = Description;
+        }))
+        {
+            var error = Check.Fails(ErrorCode.RecordSize, () => publisher.PublishRecords(new Swapped[2], 0, 2));
+            Check.That(error.Message.Contains(moved), error.Message);
+            error = Check.Fails(ErrorCode.RecordSize, () => publisher.PublishRecords(new Earlier[2], 0, 2));
+            Check.That(error.Message.Contains("it has no price"), error.Message);
+            Check.Equal(0ul, publisher.Inspect().Head);
+            Check.Equal(2ul, publisher.PublishRecords(new Signal[2], 0, 2));
+            Check.Fails(ErrorCode.RecordSize, () => publisher.PublishRecords(new Swapped[2], 0, 2));
+            publisher.Flush(Check.Hang);
+
+            using (var subscriber = Subscriber.Open(new SubscriberOptions { Directory = folder["bus"], Start = Start.Oldest }))
+            using (var history = History.Open(folder["bus"]))
+            using (var batch = new Batch(8, 32))
+            {
+                Action refused = () =>
+                {
+                    var found = Check.Fails(ErrorCode.RecordSize, () => batch.CopyTo(new Swapped[8]));
+                    Check.That(found.Message.Contains(moved), found.Message);
+                    Check.Equal(2, batch.CopyTo(new Signal[8]));
+                    Check.Equal(2, batch.CopyTo(new Earlier[8])); // a later version uses its spare bytes
+                };
+                do subscriber.Read(batch, Check.Hang);
+                while (batch.Kind != BatchKind.Records);
+                refused();
+                history.Read(1, batch);
+                refused();
+                using (BusTests.PublisherOf(folder["other"], options =>
+                {
+                    options.RecordBytes = 0;
+                    options.Description = Description.Replace("weight", "strength");
+                }))
+                {
+                    var schema = Schema.OfBus(folder["other"]);
+                    Check.Equal(2, schema.Column(batch, "price", new long[8]));
+                    error = Check.Fails(ErrorCode.RecordSize, () => schema.Column(batch, "strength", new float[8]));
+                    Check.That(error.Message.Contains("the records are desk.signal, which has no strength"), error.Message);
+                }
+            }
+        }
+    }
+
+    [Test("A bus that is not described takes every struct of its size")]
+    static void NotDescribed()
+    {
+        using (var folder = new Folder())
+        using (var publisher = BusTests.PublisherOf(folder["bus"], options => options.RecordBytes = 32))
+        {
+            publisher.PublishRecords(new Swapped[1], 0, 1);
+            Check.Equal(2ul, publisher.PublishRecords(new Signal[1], 0, 1));
         }
     }
 
