@@ -1,6 +1,7 @@
 //! Memory for rows, used again with every read.
 
 use std::fmt;
+use std::sync::Arc;
 
 use lapwing_sys as sys;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -8,6 +9,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use crate::error::{Code, Error, Result};
 use crate::event::Event;
 use crate::handle::unknown;
+use crate::types::{Row, Types};
 
 /// Rows stand at the beginning of a cache line, so that they can be read in place.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -38,6 +40,7 @@ pub struct Batch {
     conflated: Vec<u64>,
     rows_max: usize,
     grows: bool,
+    types: Option<Arc<Types>>, // of the rows; nothing where it is not known
 }
 
 // SAFETY: the pointers in `given` are NULL, or of memory that the batch owns and the library wrote.
@@ -70,6 +73,7 @@ impl Batch {
             conflated,
             rows_max,
             grows,
+            types: None,
         };
         batch.resize(memory_bytes);
         batch
@@ -117,6 +121,7 @@ impl Batch {
             is_sparse: self.given.flags & sys::LAPWING_BATCH_SPARSE != 0,
             sequences: self.sequences.get(..count),
             conflated: self.conflated.get(..count),
+            types: self.types.as_deref(),
         }
     }
 
@@ -149,9 +154,12 @@ impl Batch {
         self.given.rows_max = self.rows_max;
     }
 
-    /// Has `read` fill the memory, which grows where a row does not fit.
+    /// Has `read` fill the memory, which grows where a row does not fit. `records` and `state` are
+    /// what the rows are compared with.
     pub(crate) fn fill(
         &mut self,
+        records: Option<&Arc<Types>>,
+        state: Option<&Arc<Types>>,
         mut read: impl FnMut(*mut sys::lapwing_batch) -> Result<()>,
     ) -> Result<Chunk<'_>> {
         self.grow();
@@ -171,6 +179,10 @@ impl Batch {
             self.given.row_bytes = self.given.event.record_bytes;
         }
         let kind = self.given.kind;
+        let types = if kind == sys::LAPWING_BATCH_STATE { state } else { records };
+        if self.types.as_ref().map(Arc::as_ptr) != types.map(Arc::as_ptr) {
+            self.types = types.cloned();
+        }
         self.chunk().ok_or_else(|| unknown("a batch of kind", kind))
     }
 }
@@ -203,6 +215,7 @@ pub struct Rows<'a> {
     is_sparse: bool,
     sequences: Option<&'a [u64]>,
     conflated: Option<&'a [u64]>,
+    types: Option<&'a Types>,
 }
 
 impl<'a> Rows<'a> {
@@ -232,12 +245,12 @@ impl<'a> Rows<'a> {
         self.bytes.chunks_exact(self.row_bytes.max(1))
     }
 
-    /// All rows in place, as structs. Error: record-size (a struct has another size or a greater
-    /// alignment than a row).
-    pub fn as_slice<R>(&self) -> Result<&'a [R]>
-    where
-        R: FromBytes + Immutable + KnownLayout,
-    {
+    /// All rows in place, as structs. Error: record-size (a struct has another size, a greater
+    /// alignment or other fields than a row: see [`Row`]).
+    pub fn as_slice<R: Row>(&self) -> Result<&'a [R]> {
+        if let Some(types) = self.types {
+            types.check::<R>()?;
+        }
         match <[R]>::ref_from_bytes(self.bytes) {
             Ok(records) if size_of::<R>() == self.row_bytes || self.is_empty() => Ok(records),
             _ => Err(other_size::<R>(self.row_bytes)),

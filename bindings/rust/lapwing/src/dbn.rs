@@ -35,6 +35,12 @@ pub struct Mbo {
     pub sequence: u32,
 }
 
+crate::record!(Mbo, "dbn.mbo", 3, {
+    length, rtype, publisher_id: Key, instrument_id: Key, ts_event: UtcNs, order_id, price: Price,
+    size, flags: Flags, channel_id, action: Letter, side: Key + Letter, ts_recv: Time, ts_in_delta,
+    sequence,
+});
+
 pub const RTYPE_MBO: u8 = 0xa0;
 /// The last record of an event of the venue.
 pub const FLAG_LAST: u8 = 0x80;

@@ -3,15 +3,16 @@
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::slice;
+use std::sync::Arc;
 
 use lapwing_sys as sys;
-use zerocopy::{FromBytes, Immutable, KnownLayout};
 
-use crate::batch::{Batch, Chunk};
-use crate::error::{library, Result};
+use crate::batch::{other_size, Batch, Chunk};
+use crate::error::{library, Code, Error, Result};
 use crate::handle::Handle;
 use crate::position::Id;
 use crate::text::{text_of, Text};
+use crate::types::{Row, Types};
 
 /// A journal as of the call.
 #[derive(Clone, Debug)]
@@ -31,6 +32,7 @@ pub struct HistoryInfo {
 #[derive(Debug)]
 pub struct History {
     handle: Handle<sys::lapwing_history>,
+    types: Arc<Types>,
 }
 
 impl History {
@@ -39,12 +41,13 @@ impl History {
     /// Errors: no-bus, no-journal, damaged, not-permitted, not-a-lapwing-file, abi-mismatch,
     /// system.
     pub fn open(directory: impl AsRef<Path>) -> Result<History> {
+        let types = Arc::new(Types::read(directory.as_ref(), ""));
         let directory = Text::of_path(directory.as_ref(), "directory")?;
         // SAFETY: the call copies the directory.
         let handle = Handle::open(|library, place, error| unsafe {
             library.lapwing_history_open(directory.as_ptr(), place, error)
         })?;
-        Ok(History { handle })
+        Ok(History { handle, types })
     }
 
     pub fn info(&self) -> Result<HistoryInfo> {
@@ -71,7 +74,7 @@ impl History {
     /// Errors: would-block (it is beyond `archived`), invalid-argument (it is no sequence).
     pub fn read<'b>(&mut self, first: u64, batch: &'b mut Batch) -> Result<Chunk<'b>> {
         // SAFETY: the batch says what its memory holds.
-        batch.fill(|batch| {
+        batch.fill(Some(&self.types), None, |batch| {
             self.handle.call(|library, history, error| unsafe {
                 library.lapwing_history_read(history, first, batch, error)
             })
@@ -103,7 +106,7 @@ impl History {
         self.handle.call(|library, history, error| unsafe {
             library.lapwing_history_map(history, first, last, &mut view, error)
         })?;
-        Ok(View(view))
+        Ok(View { view, types: self.types.clone() })
     }
 }
 
@@ -112,7 +115,10 @@ impl History {
 ///
 /// Nobody else can write to the file. In a forked child the memory is not mapped.
 #[derive(Debug)]
-pub struct View(sys::lapwing_view);
+pub struct View {
+    view: sys::lapwing_view,
+    types: Arc<Types>,
+}
 
 // SAFETY: the memory does not change, and any thread may end a view.
 unsafe impl Send for View {}
@@ -120,39 +126,46 @@ unsafe impl Sync for View {}
 
 impl View {
     pub fn len(&self) -> usize {
-        self.0.count as usize
+        self.view.count as usize
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.count == 0
+        self.view.count == 0
     }
 
     pub fn row_bytes(&self) -> usize {
-        self.0.row_bytes as usize
+        self.view.row_bytes as usize
     }
 
     /// From the beginning of a row to that of the next.
     pub fn stride_bytes(&self) -> usize {
-        self.0.stride_bytes
+        self.view.stride_bytes
     }
 
     /// Sequence of row 0; row i is first + i.
     pub fn first(&self) -> u64 {
-        self.0.first
+        self.view.first
     }
 
     pub fn get(&self, row: usize) -> Option<&[u8]> {
         // SAFETY: row i is at rows + i * stride, and is mapped for as long as the view lives.
         (row < self.len()).then(|| unsafe {
-            let start = self.0.rows.cast::<u8>().add(row * self.0.stride_bytes);
+            let start = self.view.rows.cast::<u8>().add(row * self.view.stride_bytes);
             slice::from_raw_parts(start, self.row_bytes())
         })
     }
 
-    /// A row in place, as a struct. Nothing where there is no such row, or where the struct has
-    /// another size or a greater alignment.
-    pub fn get_as<R: FromBytes + Immutable + KnownLayout>(&self, row: usize) -> Option<&R> {
-        R::ref_from_bytes(self.get(row)?).ok()
+    /// A row in place, as a struct. Errors: record-size (the struct has another size, a greater
+    /// alignment or other fields: see [`Row`]), invalid-argument (there is no such row).
+    pub fn get_as<R: Row>(&self, row: usize) -> Result<&R> {
+        self.types.check::<R>()?;
+        let bytes = self.get(row).ok_or_else(|| {
+            Error::new(
+                Code::INVALID_ARGUMENT,
+                format!("the view has no row {row}; it has {} rows", self.len()),
+            )
+        })?;
+        R::ref_from_bytes(bytes).map_err(|_| other_size::<R>(self.row_bytes()))
     }
 
     /// All rows.
@@ -165,7 +178,7 @@ impl Drop for View {
     fn drop(&mut self) {
         if let Ok(library) = library() {
             // SAFETY: no reference into it is left.
-            unsafe { library.lapwing_history_unmap(&mut self.0) }
+            unsafe { library.lapwing_history_unmap(&mut self.view) }
         }
     }
 }

@@ -2,13 +2,12 @@
 
 use std::marker::PhantomData;
 
-use zerocopy::FromBytes;
-
 use crate::batch::{other_size, Batch, Chunk};
 use crate::error::{Code, Error, Result};
 use crate::event::Event;
 use crate::subscriber::Subscriber;
 use crate::timeout::Timeout;
+use crate::types::Row;
 
 /// One step of what a subscriber delivers.
 #[derive(Clone, Debug)]
@@ -29,7 +28,7 @@ pub(crate) struct Taker<R> {
     record: PhantomData<fn() -> R>,
 }
 
-impl<R: FromBytes> Taker<R> {
+impl<R: Row> Taker<R> {
     pub(crate) fn new() -> Taker<R> {
         Taker { batch: Batch::new(1).with_sequences(), record: PhantomData }
     }
@@ -41,7 +40,11 @@ impl<R: FromBytes> Taker<R> {
             Ok(None) => self.read(from, timeout),
             // Only read() has the words of what stays.
             Err(error) if error.code().is_transient() => Err(error),
-            Err(error) if error.code() == Code::RECORD_SIZE => Err(size_error::<R>(from, error)),
+            // Of fields that differ the words are there.
+            Err(error) if error.code() == Code::RECORD_SIZE && error.message().is_empty() => {
+                Err(size_error::<R>(from, error))
+            }
+            Err(error) if error.code() == Code::RECORD_SIZE => Err(error),
             Err(_) => self.read(from, timeout),
         }
     }
@@ -84,7 +87,7 @@ pub struct Items<'s, R> {
     has_ended: bool,
 }
 
-impl<'s, R: FromBytes> Items<'s, R> {
+impl<'s, R: Row> Items<'s, R> {
     pub(crate) fn of(subscriber: &'s mut Subscriber, timeout: Timeout) -> Items<'s, R> {
         Items { subscriber, taker: Taker::new(), timeout, has_ended: false }
     }
@@ -102,7 +105,7 @@ pub(crate) fn ended<T>(error: Error, has_ended: &mut bool) -> Option<Result<T>> 
     (error.code() != Code::CLOSED).then_some(Err(error))
 }
 
-impl<R: FromBytes> Iterator for Items<'_, R> {
+impl<R: Row> Iterator for Items<'_, R> {
     type Item = Result<Item<R>>;
 
     #[inline]

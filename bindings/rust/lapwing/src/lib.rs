@@ -74,6 +74,7 @@ mod stream;
 mod subscriber;
 mod text;
 mod timeout;
+mod types;
 
 pub use batch::{Batch, Chunk, Rows};
 pub use books::{Book, BookKey, Books, BooksInfo, Level, Order, Side as BookSide};
@@ -99,6 +100,7 @@ pub use schema::{Field, FieldType, Role, Schema, Unit, Value};
 pub use stream::ItemStream;
 pub use subscriber::{Conflate, OnGap, Start, Subscriber, SubscriberInfo, SubscriberOptions, Wait};
 pub use timeout::{Timeout, FOREVER, NOW};
+pub use types::Row;
 
 /// The library that is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,12 @@
 //! The publisher: the one process that writes a bus.
 
+use std::any::TypeId;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use lapwing_sys as sys;
-use zerocopy::{Immutable, IntoBytes};
+use zerocopy::IntoBytes;
 
 use crate::error::{Code, Error, Result};
 use crate::handle::{Handle, Interrupter};
@@ -14,6 +15,7 @@ use crate::position::Id;
 use crate::record::Record;
 use crate::text::Text;
 use crate::timeout::{ns_of, Timeout};
+use crate::types::{Row, Types};
 
 /// When records are made durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -184,6 +186,8 @@ pub struct PublisherInfo {
 #[derive(Debug)]
 pub struct Publisher {
     handle: Handle<sys::lapwing_publisher>,
+    types: Types,
+    last_type: Option<TypeId>,
 }
 
 impl Publisher {
@@ -232,34 +236,45 @@ impl Publisher {
         let handle = Handle::open(|library, place, error| unsafe {
             library.lapwing_publisher_open(&given, timeout.ns(), place, error)
         })?;
-        Ok(Publisher { handle })
+        Ok(Publisher { handle, types: Types::published(&options.directory), last_type: None })
     }
 
     /// Publishes a record, and returns its sequence. Waits only for the journal, where it is a
     /// whole ring behind.
     ///
-    /// Errors: record-size (the bus has records of another size), timed-out, would-block,
-    /// interrupted, and for good journal-failed, closed.
+    /// Errors: record-size (the bus has records of another size, or of other fields: see [`Row`]),
+    /// timed-out, would-block, interrupted, and for good journal-failed, closed.
     #[inline]
-    pub fn publish<R>(&mut self, record: &R, timeout: impl Into<Timeout>) -> Result<u64>
-    where
-        R: IntoBytes + Immutable,
-    {
+    pub fn publish<R: Row>(&mut self, record: &R, timeout: impl Into<Timeout>) -> Result<u64> {
+        self.accept::<R>()?;
         self.publish_bytes(record.as_bytes(), size_of::<R>(), timeout)
+    }
+
+    #[inline]
+    fn accept<R: Row>(&mut self) -> Result<()> {
+        let this = Some(TypeId::of::<R>());
+        if self.last_type != this {
+            self.types.check::<R>()?;
+            self.last_type = this;
+        }
+        Ok(())
     }
 
     /// Publishes records in order, and returns the sequence of the last; 0 of none. Where it fails,
     /// [`Error::progress`](crate::Error::progress) is the sequence of the last that was published.
     /// Errors as of [`publish`](Publisher::publish).
     #[inline]
-    pub fn publish_all<R>(&mut self, records: &[R], timeout: impl Into<Timeout>) -> Result<u64>
-    where
-        R: IntoBytes + Immutable,
-    {
+    pub fn publish_all<R: Row>(
+        &mut self,
+        records: &[R],
+        timeout: impl Into<Timeout>,
+    ) -> Result<u64> {
+        self.accept::<R>()?;
         self.publish_bytes(records.as_bytes(), size_of::<R>(), timeout)
     }
 
     /// As [`publish_all`](Publisher::publish_all), of rows of `record_bytes` that stand end to end.
+    /// Only their size is compared with the bus's.
     /// Error besides: invalid-argument (the last row is not whole).
     #[inline]
     pub fn publish_bytes(

@@ -1,8 +1,8 @@
 //! Structs of a program's own as records: described by a macro, checked by the library.
 
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
-
 use crate::schema::{Field, FieldType, Role, Unit};
+pub use crate::types::Layout;
+use crate::types::Row;
 
 /// A struct that is described: the macro [`record!`](crate::record!) implements it.
 ///
@@ -10,7 +10,7 @@ use crate::schema::{Field, FieldType, Role, Unit};
 /// to the bus, and a subscriber ([`SubscriberOptions::of`](crate::SubscriberOptions::of)) ends with
 /// record-size at a bus of other records, in words that name the first field that differs: in every
 /// language, since the library compares them.
-pub trait Record: FromBytes + IntoBytes + Immutable + KnownLayout {
+pub trait Record: Row {
     /// At most 31 bytes, printable, no blank.
     const NAME: &'static str;
     const VERSION: u32;
@@ -50,7 +50,8 @@ fn json_of(field: &Field) -> String {
     json + "}"
 }
 
-/// What a member is, in [`record!`](crate::record!).
+/// What a member is, in [`record!`](crate::record!). Meanings that do not exclude each other can be
+/// combined: `symbol: Key + Letters`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     Data,
@@ -103,35 +104,53 @@ pub fn field_of<R, M: Member>(
     name: &str,
     offset: usize,
     _member: fn(&R) -> &M,
-    meaning: Meaning,
+    meanings: &[Meaning],
 ) -> Field {
-    let (unit, role) = match meaning {
-        Meaning::Data | Meaning::Letter | Meaning::Letters => (Unit::Plain, Role::Data),
-        Meaning::Time => (Unit::UtcNs, Role::Time),
-        Meaning::Key => (Unit::Plain, Role::Key),
-        Meaning::PublishTime => (Unit::UtcNs, Role::PublishTime),
-        Meaning::Spare => (Unit::Plain, Role::Spare),
-        Meaning::Price => (Unit::Price, Role::Data),
-        Meaning::UtcNs => (Unit::UtcNs, Role::Data),
-        Meaning::Flags => (Unit::Flags, Role::Data),
-    };
-    let field_type = match meaning {
-        Meaning::Letter => FieldType::Char,
-        Meaning::Letters => FieldType::Text,
-        _ => M::TYPE,
-    };
-    Field {
+    let mut field = Field {
         name: name.to_owned(),
         offset: offset as u32,
         bytes: size_of::<M>() as u32,
-        field_type,
-        unit,
-        role,
+        field_type: M::TYPE,
+        unit: Unit::Plain,
+        role: Role::Data,
+    };
+    for meaning in meanings {
+        match meaning {
+            Meaning::Data => {}
+            Meaning::Time => (field.unit, field.role) = (Unit::UtcNs, Role::Time),
+            Meaning::Key => field.role = Role::Key,
+            Meaning::PublishTime => (field.unit, field.role) = (Unit::UtcNs, Role::PublishTime),
+            Meaning::Spare => field.role = Role::Spare,
+            Meaning::Price => field.unit = Unit::Price,
+            Meaning::UtcNs => field.unit = Unit::UtcNs,
+            Meaning::Flags => field.unit = Unit::Flags,
+            Meaning::Letter => field.field_type = FieldType::Char,
+            Meaning::Letters => field.field_type = FieldType::Text,
+        }
     }
+    field
+}
+
+/// Whether no two of them give a role, a unit or a type. For the macro.
+#[doc(hidden)]
+pub const fn agree(meanings: &[Meaning]) -> bool {
+    let (mut roles, mut units, mut types) = (0, 0, 0);
+    let mut i = 0;
+    while i < meanings.len() {
+        match meanings[i] {
+            Meaning::Data => {}
+            Meaning::Time | Meaning::PublishTime => (roles, units) = (roles + 1, units + 1),
+            Meaning::Key | Meaning::Spare => roles += 1,
+            Meaning::Price | Meaning::UtcNs | Meaning::Flags => units += 1,
+            Meaning::Letter | Meaning::Letters => types += 1,
+        }
+        i += 1;
+    }
+    roles <= 1 && units <= 1 && types <= 1
 }
 
 /// Describes a struct: its name, its version, and every member in the order of the struct, alone or
-/// with its [`Meaning`].
+/// with its [`Meaning`], or with several: `symbol: Key + Letters`.
 ///
 /// ```
 /// use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -162,7 +181,20 @@ pub fn field_of<R, M: Member>(
 #[macro_export]
 macro_rules! record {
     ($record:ty, $name:literal, $version:literal,
-     { $($member:ident $(: $meaning:ident)?),* $(,)? }) => {
+     { $($member:ident $(: $first:ident $(+ $more:ident)*)?),* $(,)? }) => {
+        $(const _: () = ::core::assert!(
+            $crate::record::agree(&[$(
+                $crate::record::Meaning::$first
+                $(, $crate::record::Meaning::$more)*
+            )?]),
+            "a member has one role, one unit and one type at most"
+        );)*
+
+        impl $crate::Row for $record {
+            const FIELDS: $crate::record::Layout =
+                $crate::record::Layout::Fields(<$record as $crate::Record>::fields);
+        }
+
         impl $crate::Record for $record {
             const NAME: &'static str = $name;
             const VERSION: u32 = $version;
@@ -175,12 +207,10 @@ macro_rules! record {
                     ::core::stringify!($member),
                     ::core::mem::offset_of!($record, $member),
                     |record: &$record| &record.$member,
-                    {
-                        #[allow(unused_variables)]
-                        let meaning = $crate::record::Meaning::Data;
-                        $(let meaning = $crate::record::Meaning::$meaning;)?
-                        meaning
-                    },
+                    &[$(
+                        $crate::record::Meaning::$first
+                        $(, $crate::record::Meaning::$more)*
+                    )?],
                 )),*]
             }
         }

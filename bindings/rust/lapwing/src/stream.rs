@@ -10,12 +10,12 @@ use futures_core::Stream;
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 use tokio::time::{sleep, Sleep};
-use zerocopy::FromBytes;
 
 use crate::channel::Channel;
 use crate::error::{Code, Error, Result};
 use crate::items::{ended, Item, Taker};
 use crate::subscriber::Subscriber;
+use crate::types::Row;
 use crate::NOW;
 
 /// Items that are there one after the other before other tasks get their turn.
@@ -55,7 +55,7 @@ pub struct ItemStream<R> {
     has_ended: bool,
 }
 
-impl<R: FromBytes> ItemStream<R> {
+impl<R: Row> ItemStream<R> {
     pub(crate) fn of(subscriber: Subscriber) -> Result<ItemStream<R>> {
         // SAFETY: it is the subscriber's, which is dropped after it.
         let descriptor = unsafe { watch(subscriber.fd()?.as_raw_fd()) }?;
@@ -94,7 +94,7 @@ impl<R: FromBytes> ItemStream<R> {
     }
 }
 
-impl<R: FromBytes> Stream for ItemStream<R> {
+impl<R: Row> Stream for ItemStream<R> {
     type Item = Result<Item<R>>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -1,23 +1,29 @@
 //! The subscriber: one process's read end of a bus.
 
+use std::any::TypeId;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::ptr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use lapwing_sys as sys;
-use zerocopy::FromBytes;
 
 use crate::batch::{Batch, Chunk};
 use crate::error::{Code, Error, Result};
+use crate::event::{Event, EventKind};
 use crate::handle::{Handle, Interrupter};
 use crate::items::Items;
 use crate::position::{Id, Position};
 use crate::record::Record;
 use crate::text::{text_of, Text};
 use crate::timeout::{ns_of, Timeout};
+use crate::types::{Row, Types};
+
+const ORDERS: &str = "orders"; // the fold whose entries are described
+const ORDERS_SCHEMA: &str = "dbn.mbo"; // and the schema whose default it is
 
 /// Where a subscriber begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -177,6 +183,12 @@ pub struct Subscriber {
     handle: Handle<sys::lapwing_subscriber>,
     #[cfg_attr(not(feature = "tokio"), allow(dead_code))]
     pub(crate) conflates_every: Option<Duration>,
+    directory: PathBuf,
+    fold: String,
+    // Of the session that is read; nothing before the first one, and where it is not described.
+    records: Option<Arc<Types>>,
+    state: Option<Arc<Types>>,
+    last_type: Option<TypeId>,
 }
 
 impl Subscriber {
@@ -237,7 +249,15 @@ impl Subscriber {
             Duration::ZERO => Duration::from_millis(250),
             interval => interval,
         });
-        Ok(Subscriber { handle, conflates_every })
+        Ok(Subscriber {
+            handle,
+            conflates_every,
+            directory: options.directory.clone(),
+            fold: options.fold.clone(),
+            records: None,
+            state: None,
+            last_type: None,
+        })
     }
 
     /// Rows, as many as are there and fit, or one event. Waits until there is one of them.
@@ -252,20 +272,50 @@ impl Subscriber {
     ) -> Result<Chunk<'b>> {
         let timeout = timeout.into();
         // SAFETY: the batch says what its memory holds.
-        batch.fill(|batch| {
+        let chunk = batch.fill(self.records.as_ref(), self.state.as_ref(), |batch| {
             self.handle.call(|library, subscriber, error| unsafe {
                 library.lapwing_subscriber_read(subscriber, batch, timeout.ns(), error)
             })
-        })
+        })?;
+        if let Chunk::Event(event) = chunk {
+            if matches!(event.kind(), EventKind::Session | EventKind::Reset) {
+                self.begin_session(event);
+            }
+        }
+        Ok(chunk)
+    }
+
+    #[cold]
+    fn begin_session(&mut self, event: &Event) {
+        self.last_type = None;
+        self.records =
+            event.is_described().then(|| Arc::new(Types::read(&self.directory, event.schema())));
+        let has_orders =
+            self.fold == ORDERS || (self.fold.is_empty() && event.schema() == ORDERS_SCHEMA);
+        self.state = has_orders.then(|| Arc::new(Types::entries(ORDERS)));
+    }
+
+    /// Before any session there is nothing to compare with, and no record.
+    #[inline]
+    fn accept<R: Row>(&mut self) -> Result<()> {
+        let this = Some(TypeId::of::<R>());
+        if self.last_type != this {
+            if let Some(types) = &self.records {
+                types.check::<R>()?;
+                self.last_type = this;
+            }
+        }
+        Ok(())
     }
 
     /// The next record and its sequence. `None`: an event or an entry of a state stands before it,
     /// which [`read`](Subscriber::read) gives.
     ///
-    /// Errors: record-size (records have another size); else as of [`read`](Subscriber::read),
-    /// which has the words.
+    /// Errors: record-size (records have another size, or other fields: see [`Row`]); else as of
+    /// [`read`](Subscriber::read), which has the words.
     #[inline]
-    pub fn take<R: FromBytes>(&mut self, timeout: impl Into<Timeout>) -> Result<Option<(u64, R)>> {
+    pub fn take<R: Row>(&mut self, timeout: impl Into<Timeout>) -> Result<Option<(u64, R)>> {
+        self.accept::<R>()?;
         let mut record = MaybeUninit::<R>::uninit();
         // SAFETY: `record` has that size.
         let sequence =
@@ -316,13 +366,13 @@ impl Subscriber {
     /// after a clean close, if `end_at_close` is set, and after an error that stays.
     ///
     /// The iterator reads nothing ahead: whatever comes after it, goes on behind its last item.
-    pub fn items<R: FromBytes>(&mut self, timeout: impl Into<Timeout>) -> Items<'_, R> {
+    pub fn items<R: Row>(&mut self, timeout: impl Into<Timeout>) -> Items<'_, R> {
         Items::of(self, timeout.into())
     }
 
     /// The same for an event loop of tokio. Error: invalid-argument with [`Wait::Busy`].
     #[cfg(feature = "tokio")]
-    pub fn into_stream<R: FromBytes>(self) -> Result<crate::ItemStream<R>> {
+    pub fn into_stream<R: Row>(self) -> Result<crate::ItemStream<R>> {
         crate::ItemStream::of(self)
     }
 

@@ -25,7 +25,7 @@ fn copies_of_cases() -> (PathBuf, Vec<String>) {
 #[test]
 fn what_would_be_misuse_does_not_compile() {
     let (copies, names) = copies_of_cases();
-    assert!(names.len() >= 14, "{names:?}");
+    assert!(names.len() >= 16, "{names:?}");
     std::env::set_var("TRYBUILD", "overwrite"); // this process has no other test
     let cases = trybuild::TestCases::new();
     cases.compile_fail(copies.join("*.rs"));

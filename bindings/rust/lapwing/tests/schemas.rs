@@ -18,6 +18,7 @@ fn the_struct_of_dbn_mbo_has_the_fields_of_the_schema() {
             assert_eq!(fields.collect::<Vec<_>>(), members);
         };
     }
+    assert_eq!((schema.version, &schema.fields), (Mbo::VERSION, &Mbo::fields()));
     check!(
         length,
         rtype,
@@ -72,6 +73,30 @@ fn a_bus_describes_its_records_as_their_struct_does() {
     assert_eq!(schema.record_bytes as usize, size_of::<Signal>());
     assert_eq!(schema.fields, Signal::fields());
     assert_eq!(schema.text, Signal::description());
+}
+
+#[test]
+fn a_member_can_have_several_meanings() {
+    #[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
+    #[repr(C)]
+    struct Order {
+        symbol: [u8; 8],
+        side: u8,
+        account: [u8; 7],
+    }
+    lapwing::record!(Order, "desk.order", 1, {
+        symbol: Key + Letters, side: Letter + Key, account: Key,
+    });
+    let found: Vec<_> =
+        Order::fields().iter().map(|field| (field.field_type, field.role)).collect();
+    let expected =
+        [(FieldType::Text, Role::Key), (FieldType::Char, Role::Key), (FieldType::Bytes, Role::Key)];
+    assert_eq!(found, expected);
+
+    // As the library has it.
+    let bus = tempfile::tempdir().unwrap();
+    let _publisher = Publisher::open(&PublisherOptions::of::<Order>(bus.path()), FOREVER).unwrap();
+    assert_eq!(Schema::of_bus(bus.path()).unwrap().fields, Order::fields());
 }
 
 #[test]

@@ -115,8 +115,10 @@ fn a_view_has_the_rows_of_a_finished_segment_and_outlives_its_history() {
     for (n, row) in (3u64..).zip(view.iter()) {
         assert_eq!(row, n.to_le_bytes());
     }
-    assert_eq!(view.get_as::<u64>(0), Some(&3));
-    assert_eq!((view.get(view.len()), view.get_as::<u32>(0)), (None, None));
+    assert_eq!(view.get_as::<u64>(0).unwrap(), &3);
+    assert_eq!(view.get(view.len()), None);
+    assert_eq!(view.get_as::<u64>(view.len()).unwrap_err().code(), Code::INVALID_ARGUMENT);
+    assert_eq!(view.get_as::<u32>(0).unwrap_err().code(), Code::RECORD_SIZE);
 }
 
 #[test]
