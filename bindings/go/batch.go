@@ -28,7 +28,8 @@ type Batch struct {
 	First    uint64 // sequence of row 0
 	IsSparse bool   // rows do not follow one another: only Sequences says which they are
 
-	out C.lw_batch
+	out   C.lw_batch
+	types *rowTypes // of the rows
 }
 
 // NewBatch is a batch with memory for that many bytes of rows, aligned for every record.

@@ -3,7 +3,10 @@ package lapwing
 // #include "calls.h"
 import "C"
 
-import "unsafe"
+import (
+	"cmp"
+	"unsafe"
+)
 
 // Side of a book.
 type Side byte
@@ -12,6 +15,13 @@ const (
 	Bid Side = 'B'
 	Ask Side = 'A'
 )
+
+func (s Side) check() error {
+	if s == Bid || s == Ask {
+		return nil
+	}
+	return invalid("side is %q; it can be: Bid, Ask", s)
+}
 
 // BookKey names a book.
 type BookKey struct {
@@ -166,6 +176,9 @@ func (b *Books) List(keys []BookKey) ([]BookKey, error) {
 // Levels is levels of a side from the index `from` on, 0 is the best: as many as are there and fit into
 // the capacity of levels, whose memory it uses.
 func (b *Books) Levels(key BookKey, side Side, from int, levels []Level) ([]Level, error) {
+	if err := cmp.Or(side.check(), notNegative("from", from)); err != nil {
+		return levels[:0], err
+	}
 	var count C.size_t
 	at := (*C.lapwing_level)(unsafe.Pointer(unsafe.SliceData(levels)))
 	err := b.call(func(c *C.lapwing_books, e *C.lapwing_error) C.lapwing_result {
@@ -178,6 +191,9 @@ func (b *Books) Levels(key BookKey, side Side, from int, levels []Level) ([]Leve
 // Orders is the orders of the level of that index, the first in the queue first. It uses the memory of
 // orders where that is enough. ErrNotFound: no such level.
 func (b *Books) Orders(key BookKey, side Side, level int, orders []Order) ([]Order, error) {
+	if err := cmp.Or(side.check(), notNegative("level", level)); err != nil {
+		return orders[:0], err
+	}
 	return all(orders, func(at *Order, max C.size_t, count *C.size_t) error {
 		return b.call(func(c *C.lapwing_books, e *C.lapwing_error) C.lapwing_result {
 			return C.lapwing_books_orders(c, key.c(), C.char(side), C.size_t(level),

@@ -8,6 +8,7 @@ package lapwing
 import "C"
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"time"
@@ -37,6 +38,7 @@ type ChannelOptions struct {
 }
 
 func (o *ChannelOptions) c(a *arena) C.lapwing_channel_options {
+	a.err = cmp.Or(a.err, o.Wait.check(), notNegative("Retry", o.Retry))
 	c := o.withoutName()
 	c.name = a.text(o.Name)
 	return c

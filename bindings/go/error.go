@@ -164,3 +164,19 @@ func refuse(e *C.lapwing_error, err error) C.lapwing_result {
 	}
 	return C.lapwing_result(made.Code)
 }
+
+// notNegative refuses an option below 0.
+func notNegative[T ~int | ~int64](name string, value T) error {
+	if value >= 0 {
+		return nil
+	}
+	return invalid("%s is %v; it can be: 0 or more", name, value)
+}
+
+// choice refuses an option that is none of 1 to last, nor 0, which is the default.
+func choice[T ~uint32](name string, value, last T, names string) error {
+	if value <= last {
+		return nil
+	}
+	return invalid("%s is %d; it can be: %s", name, value, names)
+}

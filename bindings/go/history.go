@@ -18,6 +18,7 @@ type historyHandle = handle[*C.lapwing_history]
 // History is the journal of a bus by sequence, with a publisher or without.
 type History struct {
 	historyHandle
+	types *rowTypes
 }
 
 // OpenHistory opens the journal of the bus in that directory.
@@ -36,7 +37,7 @@ func OpenHistory(directory string) (*History, error) {
 	if err := failure(C.lapwing_history_open(at, &made, &e), &e); err != nil {
 		return nil, err
 	}
-	h := &History{}
+	h := &History{types: busTypes(directory, "", false)}
 	h.own(made, "History", nil, func(c *C.lapwing_history) { C.lapwing_history_destroy(&c) })
 	return h, nil
 }
@@ -77,6 +78,7 @@ func (h *History) Read(first uint64, b *Batch) error {
 		return C.lw_history_read(c, C.uint64_t(first), b.rows(), b.rowsBytes(), b.sequences(), b.rowsMax(),
 			&b.out, e)
 	})
+	b.types = h.types
 	b.take(err)
 	return err
 }

@@ -13,6 +13,7 @@ type Item struct {
 	Row       []byte // the record, or the entry; until the loop's next turn
 	Conflated uint64 // how many older records this one stands for besides itself
 	Event     *Event
+	types     *rowTypes
 }
 
 // Items yields records, entries of states and events, one at a time and in their order:
@@ -89,7 +90,7 @@ func (i *items) next() (item Item, ok bool) {
 		event := b.Event()
 		return Item{Kind: BatchEvent, Sequence: event.Sequence, Event: event}, true
 	}
-	item = Item{Kind: b.Kind, Sequence: b.Sequence(at), Row: b.Row(at)}
+	item = Item{Kind: b.Kind, Sequence: b.Sequence(at), Row: b.Row(at), types: b.types}
 	if b.Conflated != nil && b.Kind == BatchRecords {
 		item.Conflated = b.Conflated[at]
 	}

@@ -2,8 +2,12 @@ package lapwing_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
+	"time"
 
 	"lapwing"
 )
@@ -145,4 +149,62 @@ func TestAViewIsNotClosedWhileRowsAreCopied(t *testing.T) {
 		view.Close()
 		<-ended
 	}
+}
+
+func TestAnOptionThatCannotBeIsRefusedAndTheErrorSaysWhatItCanBe(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "bus")
+	refused := func(err error, words string) {
+		t.Helper()
+		wantCode(t, err, lapwing.ErrInvalidArgument)
+		if !strings.Contains(err.Error(), words) {
+			t.Errorf("%v, and %q was wanted", err, words)
+		}
+	}
+	for words, options := range map[string]lapwing.PublisherOptions{
+		"OnLag is 7; it can be: LagWait, LagShed":                 {OnLag: 7},
+		"OnFailure is 7; it can be: FailureContinue, FailureStop": {OnFailure: 7},
+		"RecordBytes is -1; it can be: 0 or more":                 {RecordBytes: -1},
+		"RetainAge is -1s; it can be: 0 or more":                  {RetainAge: -time.Second},
+		"SyncInterval is -1s; it can be: 0 or more":               {SyncInterval: -time.Second},
+	} {
+		options.Directory = directory
+		_, err := lapwing.OpenPublisher(within(t), options)
+		refused(err, words)
+	}
+	if _, err := os.Stat(directory); !os.IsNotExist(err) {
+		t.Errorf("a refused publisher has made %s: %v", directory, err)
+	}
+	for words, options := range map[string]lapwing.SubscriberOptions{
+		"OnGap is 9; it can be: GapFill, GapSkip, GapStop, GapSnapshot": {OnGap: 9},
+		"Wait is 9; it can be: WaitBusy, WaitBackoff, WaitPark":         {Wait: 9},
+		"Behind is -1s":           {Behind: -time.Second},
+		"Reattach is -1s":         {Reattach: -time.Second},
+		"FlushTimeout is -1s":     {FlushTimeout: -time.Second},
+		"StaleAfter is -1s":       {StaleAfter: -time.Second},
+		"ConflateInterval is -1s": {Conflate: true, ConflateInterval: -time.Second},
+	} {
+		options.Directory = directory
+		_, err := lapwing.OpenSubscriber(options)
+		refused(err, words)
+	}
+	for words, options := range map[string]lapwing.ChannelOptions{
+		"Wait is 9; it can be: WaitBusy, WaitBackoff, WaitPark": {Wait: 9},
+		"Retry is -1s": {Retry: -time.Second},
+	} {
+		_, err := lapwing.ConnectProducer(within(t), directory, options)
+		refused(err, words)
+	}
+	books, err := lapwing.NewBooks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer books.Close()
+	_, err = books.Levels(lapwing.BookKey{}, 'X', 0, make([]lapwing.Level, 1))
+	refused(err, "side is 'X'; it can be: Bid, Ask")
+	_, err = books.Levels(lapwing.BookKey{}, lapwing.Bid, -1, make([]lapwing.Level, 1))
+	refused(err, "from is -1")
+	_, err = books.Orders(lapwing.BookKey{}, 'X', 0, nil)
+	refused(err, "side is 'X'; it can be: Bid, Ask")
+	_, err = books.Orders(lapwing.BookKey{}, lapwing.Bid, -1, nil)
+	refused(err, "level is -1")
 }

@@ -8,6 +8,7 @@ package lapwing
 import "C"
 
 import (
+	"cmp"
 	"context"
 	"time"
 	"unsafe"
@@ -58,8 +59,15 @@ type PublisherOptions struct {
 }
 
 func (o *PublisherOptions) c(a *arena) (made C.lapwing_publisher_options, err error) {
-	if o.RecordBytes < 0 || o.RetainAge < 0 {
-		return made, invalid("RecordBytes %d and RetainAge %v must not be negative", o.RecordBytes, o.RetainAge)
+	err = cmp.Or(
+		notNegative("RecordBytes", o.RecordBytes), notNegative("RetainAge", o.RetainAge),
+		choice("OnLag", o.OnLag, LagShed, "LagWait, LagShed"),
+		choice("OnFailure", o.OnFailure, FailureStop, "FailureContinue, FailureStop"))
+	if o.SyncInterval != SyncOnRequest {
+		err = cmp.Or(err, notNegative("SyncInterval", o.SyncInterval))
+	}
+	if err != nil {
+		return made, err
 	}
 	made = C.lapwing_publisher_options{
 		struct_size: C.uint32_t(C.sizeof_lapwing_publisher_options),
@@ -99,6 +107,7 @@ type Publisher struct {
 	publisherHandle
 	recordBytes int
 	next        uint64 // sequence of the next record
+	types       *rowTypes
 }
 
 // OpenPublisher takes the bus, settles its last session and begins one. While another publisher has the
@@ -117,7 +126,7 @@ func OpenPublisher(ctx context.Context, options PublisherOptions) (*Publisher, e
 	if err != nil {
 		return nil, err
 	}
-	p := &Publisher{}
+	p := &Publisher{types: busTypes(options.Directory, "", true)}
 	p.own(made, "Publisher",
 		func(c *C.lapwing_publisher) { C.lapwing_publisher_interrupt(c) },
 		func(c *C.lapwing_publisher) { C.lapwing_publisher_destroy(&c) })
@@ -133,9 +142,17 @@ func OpenPublisher(ctx context.Context, options PublisherOptions) (*Publisher, e
 // RecordBytes is the size of the bus's records.
 func (p *Publisher) RecordBytes() int { return p.recordBytes }
 
+// PublishRow publishes one T, as PublishRows does, and returns its sequence.
+func PublishRow[T any](ctx context.Context, p *Publisher, row *T) (sequence uint64, err error) {
+	if err := checkRows[T](p.types); err != nil {
+		return 0, err
+	}
+	return p.Publish(ctx, BytesOf(row))
+}
+
 // Publish publishes one record, and returns its sequence. It waits only for a journal that is a whole
 // ring behind. ErrRecordSize: the record is not of the bus's size. ErrJournalFailed and ErrClosed are
-// for good.
+// for good. Only the size of the bytes is compared with the bus's records: see PublishRow.
 func (p *Publisher) Publish(ctx context.Context, record []byte) (sequence uint64, err error) {
 	return p.PublishBatch(ctx, record, len(record))
 }
@@ -160,9 +177,11 @@ func (p *Publisher) PublishBatch(ctx context.Context, records []byte, recordByte
 	return last, err
 }
 
-// PublishRows publishes Ts, which hold no pointers and are of the bus's size.
+// PublishRows publishes Ts, which hold no pointers. ErrRecordSize: T is not of the bus's size, or the
+// bus describes its records, and the fields of T are not theirs. The error names the first that differs.
+// Names, offsets and types are compared as by Schema.Check, once for each type; arrays of bytes are not.
 func PublishRows[T any](ctx context.Context, p *Publisher, rows []T) (last uint64, err error) {
-	if err := plain[T](); err != nil {
+	if err := checkRows[T](p.types); err != nil {
 		return 0, err
 	}
 	if len(rows) == 0 {

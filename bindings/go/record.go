@@ -14,7 +14,20 @@ import (
 // A record can be a Go struct of numbers, bytes and arrays of them, which lies in memory as the record
 // does. Schema.Check says whether it does.
 
-// Record copies a row into a T. ErrRecordSize: the row is not as long as a T.
+// RecordOf copies the record or the entry of an item into a T. ErrRecordSize: it is not as long as a T,
+// or the fields of T are not those that the bus describes (see PublishRows).
+func RecordOf[T any](item Item) (record T, err error) {
+	if err := checkRows[T](item.types); err != nil {
+		return record, err
+	}
+	if item.Kind == BatchEvent {
+		return record, invalid("an event is not a record; look at the item's Kind first")
+	}
+	return Record[T](item.Row)
+}
+
+// Record copies a row into a T. ErrRecordSize: the row is not as long as a T. Bytes do not say which
+// fields they hold: RecordOf and Rows compare those, too.
 func Record[T any](row []byte) (record T, err error) {
 	if err := plain[T](); err != nil {
 		return record, err
@@ -27,9 +40,10 @@ func Record[T any](row []byte) (record T, err error) {
 }
 
 // Rows is the rows of a batch as Ts, where they are: in the memory of the batch, until it is read into
-// again. ErrRecordSize: they are not as long as a T.
+// again. ErrRecordSize: they are not as long as a T, or the fields of T are not those that the bus
+// describes (see PublishRows).
 func Rows[T any](b *Batch) ([]T, error) {
-	if err := plain[T](); err != nil {
+	if err := checkRows[T](b.types); err != nil {
 		return nil, err
 	}
 	var record T
@@ -66,6 +80,12 @@ func (s *Schema) Check(record any) error {
 	if err != nil {
 		return err
 	}
+	return s.compare(t, true)
+}
+
+// compare is Check. A struct that is read, and not published, may have spare bytes for a field: a later
+// version of the record uses them.
+func (s *Schema) compare(t reflect.Type, publishes bool) error {
 	differs := func(format string, values ...any) error {
 		return &Error{Code: ErrRecordSize, Message: fmt.Sprintf("%v is not %s: ", t, s.Name) +
 			fmt.Sprintf(format, values...)}
@@ -73,8 +93,15 @@ func (s *Schema) Check(record any) error {
 	if int(t.Size()) != s.RecordBytes {
 		return differs("it has %d bytes, and the record has %d", t.Size(), s.RecordBytes)
 	}
+	if t.Kind() != reflect.Struct {
+		return differs("it has no field names; use a struct")
+	}
 	found := map[int]member{}
+	var spare []member
 	for _, m := range members(nil, member{t: t}, "") {
+		if slices.Contains(m.options, "spare") {
+			spare = append(spare, m)
+		}
 		found[m.offset] = m
 	}
 	for _, field := range s.Fields {
@@ -82,6 +109,7 @@ func (s *Schema) Check(record any) error {
 		delete(found, field.Offset)
 		switch {
 		case field.Role == RoleSpare:
+		case !publishes && isWithin(spare, field):
 		case !ok:
 			return differs("it has no field at offset %d, where %s is", field.Offset, field.Name)
 		case m.name != field.Name:
@@ -171,6 +199,13 @@ func (f Field) fits(t reflect.Type) bool {
 		return t.Kind() == kind
 	}
 	return t.Kind() == reflect.Array && t.Elem().Kind() == reflect.Uint8 && t.Len() == f.Bytes
+}
+
+// isWithin says whether one of the members covers the field.
+func isWithin(members []member, f Field) bool {
+	return slices.ContainsFunc(members, func(m member) bool {
+		return m.offset <= f.Offset && f.Offset+f.Bytes <= m.offset+int(m.t.Size())
+	})
 }
 
 func (s *Schema) isSpare(m member) bool {

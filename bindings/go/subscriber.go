@@ -10,6 +10,7 @@ package lapwing
 import "C"
 
 import (
+	"cmp"
 	"context"
 	"time"
 	"unsafe"
@@ -65,6 +66,10 @@ const (
 	WaitPark    WaitStrategy = C.LAPWING_WAIT_PARK    // sleeps at once
 )
 
+func (w WaitStrategy) check() error {
+	return choice("Wait", w, WaitPark, "WaitBusy, WaitBackoff, WaitPark")
+}
+
 // SubscriberOptions: zero is the default of each field but the directory.
 type SubscriberOptions struct {
 	Directory        string // of the bus
@@ -87,6 +92,14 @@ type SubscriberOptions struct {
 }
 
 func (o *SubscriberOptions) c(a *arena) (C.lapwing_subscriber_options, error) {
+	err := cmp.Or(
+		choice("OnGap", o.OnGap, GapSnapshot, "GapFill, GapSkip, GapStop, GapSnapshot"), o.Wait.check(),
+		notNegative("Behind", o.Behind), notNegative("Reattach", o.Reattach),
+		notNegative("FlushTimeout", o.FlushTimeout), notNegative("StaleAfter", o.StaleAfter),
+		notNegative("ConflateInterval", o.ConflateInterval))
+	if err != nil {
+		return C.lapwing_subscriber_options{}, err
+	}
 	made := C.lapwing_subscriber_options{
 		struct_size: C.uint32_t(C.sizeof_lapwing_subscriber_options),
 		flags: flag(o.EndAtClose, C.LAPWING_SUBSCRIBER_END_AT_CLOSE) |
@@ -118,8 +131,12 @@ type subscriberHandle = handle[*C.lapwing_subscriber]
 // Subscriber reads a bus at its own pace, from any point, through every gap.
 type Subscriber struct {
 	subscriberHandle
-	isSparse bool
-	items    items
+	isSparse  bool
+	items     items
+	directory string
+	fold      string
+	records   *rowTypes // of the session that is read
+	state     *rowTypes
 }
 
 // OpenSubscriber checks the options. It never waits: the bus is looked for by the calls that read.
@@ -138,7 +155,8 @@ func OpenSubscriber(options SubscriberOptions) (*Subscriber, error) {
 	if err := failure(C.lapwing_subscriber_open(&c, &made, &e), &e); err != nil {
 		return nil, err
 	}
-	s := &Subscriber{isSparse: options.Conflate || len(options.Instruments) > 0}
+	s := &Subscriber{isSparse: options.Conflate || len(options.Instruments) > 0,
+		directory: options.Directory, fold: options.Fold}
 	s.own(made, "Subscriber",
 		func(c *C.lapwing_subscriber) { C.lapwing_subscriber_interrupt(c) },
 		func(c *C.lapwing_subscriber) { C.lapwing_subscriber_destroy(&c) })
@@ -155,11 +173,37 @@ func (s *Subscriber) Read(ctx context.Context, b *Batch) error {
 		if err := s.items.refuse(); err != nil {
 			return refuse(e, err)
 		}
-		return C.lw_subscriber_read(c, b.rows(), b.rowsBytes(), b.sequences(), b.conflated(), b.rowsMax(),
+		result := C.lw_subscriber_read(c, b.rows(), b.rowsBytes(), b.sequences(), b.conflated(), b.rowsMax(),
 			&b.out, timeout, e)
+		if result == C.LAPWING_OK {
+			s.note(b)
+		}
+		return result
 	})
 	b.take(err)
 	return err
+}
+
+// note keeps what the rows of a batch are compared with: each session describes its records.
+func (s *Subscriber) note(b *Batch) {
+	switch b.out.kind {
+	case C.LAPWING_BATCH_RECORDS:
+		b.types = s.records
+	case C.LAPWING_BATCH_STATE:
+		b.types = s.state
+	case C.LAPWING_BATCH_EVENT:
+		if kind := EventKind(b.out.event.kind); kind != EventSession && kind != EventReset {
+			return
+		}
+		event := goEvent(&b.out.event)
+		s.records, s.state = nil, nil
+		if event.IsDescribed {
+			s.records = busTypes(s.directory, event.Schema, false)
+		}
+		if s.fold == "orders" || s.fold == "" && event.Schema == "dbn.mbo" {
+			s.state = entryTypes("orders")
+		}
+	}
 }
 
 // Take copies the next record, which must be as long as the memory given: the fast path. ErrEventDue:

@@ -51,7 +51,7 @@ func publish(ctx context.Context, directory string, count int) error {
 	var last uint64
 	for i := range count {
 		quote := Quote{Time: uint64(time.Now().UnixNano()), Instrument: 1, Size: 10, Price: int64(100+i) * 1e9}
-		if last, err = publisher.Publish(ctx, lapwing.BytesOf(&quote)); err != nil {
+		if last, err = lapwing.PublishRow(ctx, publisher, &quote); err != nil {
 			return err
 		}
 	}

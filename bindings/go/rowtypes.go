@@ -1,0 +1,80 @@
+package lapwing
+
+import (
+	"path/filepath"
+	"reflect"
+	"sync"
+)
+
+// rowTypes compares types with the records of one bus, each type once. nil: nothing is known of the
+// records, and every type of their size fits.
+type rowTypes struct {
+	load      func() (*Schema, error)
+	publishes bool
+
+	fitting sync.Map // reflect.Type
+	mu      sync.Mutex
+	loaded  bool
+	schema  *Schema // nil: the records are not described
+}
+
+// busTypes is for the records of the bus in that directory, or for those of its sessions of one schema.
+func busTypes(directory, schema string, publishes bool) *rowTypes {
+	if absolute, err := filepath.Abs(directory); err == nil {
+		directory = absolute
+	}
+	return &rowTypes{publishes: publishes, load: func() (*Schema, error) {
+		found, err := SchemaOfBus(directory)
+		if CodeOf(err) == ErrNotFound || err == nil && schema != "" && found.Name != schema {
+			return nil, nil // not described, or the bus has gone on to another schema
+		}
+		return found, err
+	}}
+}
+
+// entryTypes is for the entries of a fold.
+func entryTypes(fold string) *rowTypes {
+	return &rowTypes{load: func() (*Schema, error) { return SchemaNamed(fold) }}
+}
+
+// checkRows refuses types that hold pointers, and types that are not the rows'. A type of another size
+// passes: the call that it is for knows both sizes.
+func checkRows[T any](r *rowTypes) error {
+	t := reflect.TypeFor[T]()
+	if r != nil {
+		if _, fits := r.fitting.Load(t); fits {
+			return nil
+		}
+	}
+	if err := plain[T](); err != nil || r == nil {
+		return err
+	}
+	return r.check(t)
+}
+
+func (r *rowTypes) check(t reflect.Type) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.loaded {
+		schema, err := r.load()
+		if err != nil {
+			return err
+		}
+		r.loaded, r.schema = true, schema
+	}
+	if r.schema != nil && !isBytes(t) {
+		if int(t.Size()) != r.schema.RecordBytes {
+			return nil
+		}
+		if err := r.schema.compare(t, r.publishes); err != nil {
+			return err
+		}
+	}
+	r.fitting.Store(t, nil)
+	return nil
+}
+
+// isBytes is for rows that their program takes apart by itself.
+func isBytes(t reflect.Type) bool {
+	return t.Kind() == reflect.Array && t.Elem().Kind() == reflect.Uint8
+}
