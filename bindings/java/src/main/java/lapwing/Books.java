@@ -117,6 +117,8 @@ public final class Books extends Handle {
 
   /** Levels of a side, from the index `from` on, of which 0 is the best: at most `max`. */
   public List<Level> levels(BookKey which, Side side, long from, int max) {
+    Options.size("from", from);
+    Options.size("max", max);
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment levels = arena.allocate(max * C.level.SIZE, 8);
       MemorySegment books = enter();
@@ -132,6 +134,7 @@ public final class Books extends Handle {
 
   /** The orders of a level, the first in the queue first. */
   public List<Order> orders(BookKey which, Side side, long level) {
+    Options.size("level", level);
     return all(C.order.SIZE, (books, memory, max) ->
         C.books_orders(books, in(which), side.letter, level, memory, max, out, error), Order::of);
   }

@@ -25,19 +25,19 @@ public final class ChannelOptions {
 
   /** Bytes, a power of two; 1 MiB by default. */
   public ChannelOptions capacity(long bytes) {
-    this.capacity = bytes;
+    this.capacity = Options.size("capacity", bytes);
     return this;
   }
 
   /** 64 KiB by default. */
   public ChannelOptions messageBytesMax(int bytes) {
-    this.messageBytesMax = bytes;
+    this.messageBytesMax = Options.size("messageBytesMax", bytes);
     return this;
   }
 
   /** Calls, and one-way messages, taken unanswered; 64 by default. */
   public ChannelOptions callWindow(int calls) {
-    this.callWindow = calls;
+    this.callWindow = Options.size("callWindow", calls);
     return this;
   }
 
@@ -69,7 +69,7 @@ public final class ChannelOptions {
 
   /** This side's memory lies on that node, or it fails. */
   public ChannelOptions numaNode(int node) {
-    this.numaNode = node;
+    this.numaNode = Options.size("numaNode", node);
     return flag(C.CHANNEL_NUMA, true);
   }
 
@@ -81,7 +81,7 @@ public final class ChannelOptions {
 
   /** Of connect: for how long it tries again while nobody listens. */
   public ChannelOptions retry(Duration retry) {
-    this.retry = retry;
+    this.retry = Options.span("retry", retry);
     return this;
   }
 

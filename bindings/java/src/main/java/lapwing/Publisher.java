@@ -21,19 +21,22 @@ import java.time.Duration;
  */
 public final class Publisher extends Handle {
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
+  private static final Duration OPEN_TIMEOUT = Duration.ofSeconds(10); // as in C++
   private static final long STAGING_BYTES = 64 << 10; // of rows that come from the heap
 
   private final int recordBytes;
+  private final RowTypes types;
   private MemorySegment staging; // made when rows come from the heap
 
-  private Publisher(MemorySegment pointer) {
+  private Publisher(MemorySegment pointer, Path directory) {
     super("publisher", pointer, C::publisher_interrupt, C::publisher_destroy);
+    types = new RowTypes(directory, null);
     recordBytes = inspect().recordBytes();
   }
 
-  /** Waits for no other publisher. */
+  /** Waits at most 10 s for another publisher to end. */
   public static Publisher open(Path directory, PublisherOptions options) {
-    return open(directory, options, Lapwing.NOW);
+    return open(directory, options, OPEN_TIMEOUT);
   }
 
   /**
@@ -46,7 +49,7 @@ public final class Publisher extends Handle {
       MemorySegment opened = arena.allocate(ValueLayout.ADDRESS);
       LapwingException.check(C.publisher_open(options.write(arena, directory),
           Lapwing.nanos(timeout), opened, error), error);
-      return new Publisher(opened.get(ValueLayout.ADDRESS, 0));
+      return new Publisher(opened.get(ValueLayout.ADDRESS, 0), directory);
     }
   }
 
@@ -68,8 +71,12 @@ public final class Publisher extends Handle {
     return publish(rows, recordBytes, Lapwing.FOREVER);
   }
 
-  /** One record. */
+  /**
+   * One record. A row that was allocated for a schema is compared with the description of the bus, once
+   * for each schema: RECORD_SIZE, with the first field that differs.
+   */
   public long publish(Row row) {
+    types.check(row);
     return publish(row.memory(), row.bytes(), Lapwing.FOREVER);
   }
 

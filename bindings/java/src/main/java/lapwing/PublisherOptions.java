@@ -80,13 +80,13 @@ public final class PublisherOptions {
 
   /** Of a record, 8 to 4,088; that of the description by default, else 56. */
   public PublisherOptions recordBytes(int bytes) {
-    this.recordBytes = bytes;
+    this.recordBytes = Options.size("recordBytes", bytes);
     return this;
   }
 
   /** Slots of the ring, a power of two; what fits by default, up to 1,048,576. */
   public PublisherOptions capacity(long slots) {
-    this.capacity = slots;
+    this.capacity = Options.size("capacity", slots);
     return this;
   }
 
@@ -125,25 +125,25 @@ public final class PublisherOptions {
 
   /** Of slots, a power of two; 64 MiB by default. */
   public PublisherOptions segmentBytes(long bytes) {
-    this.segmentBytes = bytes;
+    this.segmentBytes = Options.size("segmentBytes", bytes);
     return this;
   }
 
   /** 10 ms by default; {@link Lapwing#FOREVER}: on request only. */
   public PublisherOptions syncInterval(Duration interval) {
-    this.syncInterval = interval;
+    this.syncInterval = Options.span("syncInterval", interval);
     return this;
   }
 
   /** The oldest segments beyond it are removed; 0: no limit. */
   public PublisherOptions retainBytes(long bytes) {
-    this.retainBytes = bytes;
+    this.retainBytes = Options.size("retainBytes", bytes);
     return this;
   }
 
   /** Likewise, by the age of a segment's newest record; zero: no limit. */
   public PublisherOptions retainAge(Duration age) {
-    this.retainAge = age;
+    this.retainAge = Options.span("retainAge", age);
     return this;
   }
 

@@ -38,6 +38,7 @@ public final class Row {
   private long offset;
   private long index;
   private long sequence; // of a row of its own
+  private Schema schema; // of a row of its own; null: it is bytes
 
   Row(Source source) {
     this.source = source;
@@ -50,9 +51,18 @@ public final class Row {
     return row;
   }
 
-  /** Memory of its own for a record of that schema. */
+  /**
+   * Memory of its own for a record of that schema. A bus that describes its records otherwise refuses
+   * it, to publish and to take into: RECORD_SIZE, with the first field that differs.
+   */
   public static Row allocate(Schema schema) {
-    return allocate(schema.recordBytes());
+    Row row = allocate(schema.recordBytes());
+    row.schema = schema;
+    return row;
+  }
+
+  Schema schema() {
+    return schema;
   }
 
   /** In which memory. */

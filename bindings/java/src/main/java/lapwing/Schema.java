@@ -78,14 +78,23 @@ public record Schema(String name, int version, int recordBytes, long hash, List<
 
   /** The field of that name. Take it once, outside of loops. */
   public Field field(String name) {
+    Field field = find(name);
+    if (field != null) {
+      return field;
+    }
+    throw new LapwingException(ErrorCode.NOT_FOUND, "the schema " + this.name
+        + " has no field '" + name + "'; it has "
+        + String.join(", ", fields.stream().map(Field::name).toList()));
+  }
+
+  /** The field of that name; null: there is none. */
+  Field find(String name) {
     for (Field field : fields) {
       if (field.name().equals(name)) {
         return field;
       }
     }
-    throw new LapwingException(ErrorCode.NOT_FOUND, "the schema " + this.name
-        + " has no field '" + name + "'; it has "
-        + String.join(", ", fields.stream().map(Field::name).toList()));
+    return null;
   }
 
   /**

@@ -22,11 +22,14 @@ public final class Subscriber extends Handle {
   public static final long EVENT_DUE = -1;
 
   private final boolean isSparse;
+  private final Path directory;
+  private RowTypes types; // of the session; null before the first, and where it is not described
   private Batch noRows; // made when take() needs the words of an end
 
-  private Subscriber(MemorySegment pointer, boolean isSparse) {
+  private Subscriber(MemorySegment pointer, boolean isSparse, Path directory) {
     super("subscriber", pointer, C::subscriber_interrupt, C::subscriber_destroy);
     this.isSparse = isSparse;
+    this.directory = directory;
   }
 
   /** With the options' defaults: live, and gaps are filled. */
@@ -41,7 +44,7 @@ public final class Subscriber extends Handle {
       MemorySegment opened = arena.allocate(ValueLayout.ADDRESS);
       LapwingException.check(
           C.subscriber_open(options.write(arena, directory), opened, error), error);
-      return new Subscriber(opened.get(ValueLayout.ADDRESS, 0), options.isSparse());
+      return new Subscriber(opened.get(ValueLayout.ADDRESS, 0), options.isSparse(), directory);
     }
   }
 
@@ -72,9 +75,20 @@ public final class Subscriber extends Handle {
               slice -> C.subscriber_read(subscriber, memory, slice, error));
         }
       } while (result == C.TOO_SMALL && batch.grow());
-      return LapwingException.came(result, timeoutNs, error) ? batch.item() : null;
+      Item item = LapwingException.came(result, timeoutNs, error) ? batch.item() : null;
+      if (item instanceof Event event) {
+        note(event);
+      }
+      return item;
     } finally {
       exit();
+    }
+  }
+
+  /** Each session describes its records. */
+  private void note(Event event) {
+    if (event.kind() == Event.Kind.SESSION || event.kind() == Event.Kind.RESET) {
+      types = event.isDescribed() ? new RowTypes(directory, event.schema()) : null;
     }
   }
 
@@ -85,7 +99,8 @@ public final class Subscriber extends Handle {
 
   /**
    * The next record and nothing else, the fast path: its sequence, or {@link #NOTHING}, or
-   * {@link #EVENT_DUE}. The row is one that was allocated, of the bus's size.
+   * {@link #EVENT_DUE}. The row is one that was allocated, of the bus's size. RECORD_SIZE: it has
+   * another size, or was allocated for a schema of other fields than the bus describes.
    *
    * <p>With {@link Lapwing#NOW} a garbage collection waits for the call to return. It is short, but for
    * records that come from the journal: the disk may have to read them.
@@ -96,6 +111,9 @@ public final class Subscriber extends Handle {
     if (record.isReadOnly()) {
       throw new LapwingException(ErrorCode.INVALID_ARGUMENT,
           "the row is one of a batch or a view, and read-only; take into one of Row.allocate()");
+    }
+    if (types != null) {
+      types.check(row);
     }
     MemorySegment subscriber = enter();
     try {

@@ -77,13 +77,13 @@ public final class SubscriberOptions {
   /** Of each key only the newest record, once an interval; zero: 250 ms. */
   public SubscriberOptions conflate(Duration interval) {
     this.conflate = true;
-    this.conflateInterval = interval;
+    this.conflateInterval = Options.span("conflate", interval);
     return this;
   }
 
   /** More keys than that end an interval early; 0: 65,536. */
   public SubscriberOptions conflateKeysMax(int keys) {
-    this.conflateKeysMax = keys;
+    this.conflateKeysMax = Options.size("conflateKeysMax", keys);
     return this;
   }
 
@@ -112,31 +112,31 @@ public final class SubscriberOptions {
 
   /** For how long a bus or a publisher is waited for; zero: 30 s. */
   public SubscriberOptions reattach(Duration reattach) {
-    this.reattach = reattach;
+    this.reattach = Options.span("reattach", reattach);
     return this;
   }
 
   /** How long the publisher may take for the join; zero: 10 s. */
   public SubscriberOptions flushTimeout(Duration timeout) {
-    this.flushTimeout = timeout;
+    this.flushTimeout = Options.span("flushTimeout", timeout);
     return this;
   }
 
   /** After such a silence comes the event STALE; zero: never. */
   public SubscriberOptions staleAfter(Duration silence) {
-    this.staleAfter = silence;
+    this.staleAfter = Options.span("staleAfter", silence);
     return this;
   }
 
   /** The events BEHIND and LIVE go by so many records; 0: not by this measure. */
   public SubscriberOptions behindRecords(int records) {
-    this.behindRecords = records;
+    this.behindRecords = Options.size("behindRecords", records);
     return this;
   }
 
   /** The events BEHIND and LIVE go by that time; zero: not by this measure. */
   public SubscriberOptions behind(Duration time) {
-    this.behind = time;
+    this.behind = Options.span("behind", time);
     return this;
   }
 

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -194,5 +195,41 @@ class MisuseTest {
     assertRefused(ErrorCode.BUS_TAKEN,
         () -> Cursor.open(directory.resolve("cursor"), Lapwing.NOW));
     assertTrue(cursor.last().isEmpty());
+  }
+
+  @Test
+  void anOptionThatCannotBeIsRefusedAndTheErrorSaysWhatItCanBe() {
+    isInvalid("recordBytes is -1; it can be: 0 or more", () -> new PublisherOptions().recordBytes(-1));
+    isInvalid("capacity is -1", () -> new PublisherOptions().capacity(-1));
+    isInvalid("segmentBytes is -1", () -> new PublisherOptions().segmentBytes(-1));
+    isInvalid("retainBytes is -1", () -> new PublisherOptions().retainBytes(-1));
+    Duration negative = Duration.ofSeconds(-1);
+    isInvalid("syncInterval is PT-1S; it can be: zero or more",
+        () -> new PublisherOptions().syncInterval(negative));
+    isInvalid("retainAge is PT-1S", () -> new PublisherOptions().retainAge(negative));
+    isInvalid("conflate is PT-1S", () -> new SubscriberOptions().conflate(negative));
+    isInvalid("conflateKeysMax is -1", () -> new SubscriberOptions().conflateKeysMax(-1));
+    isInvalid("reattach is PT-1S", () -> new SubscriberOptions().reattach(negative));
+    isInvalid("flushTimeout is PT-1S", () -> new SubscriberOptions().flushTimeout(negative));
+    isInvalid("staleAfter is PT-1S", () -> new SubscriberOptions().staleAfter(negative));
+    isInvalid("behindRecords is -1", () -> new SubscriberOptions().behindRecords(-1));
+    isInvalid("behind is PT-1S", () -> new SubscriberOptions().behind(negative));
+    isInvalid("capacity is -1", () -> new ChannelOptions().capacity(-1));
+    isInvalid("messageBytesMax is -1", () -> new ChannelOptions().messageBytesMax(-1));
+    isInvalid("callWindow is -1", () -> new ChannelOptions().callWindow(-1));
+    isInvalid("numaNode is -1", () -> new ChannelOptions().numaNode(-1));
+    isInvalid("retry is PT-1S", () -> new ChannelOptions().retry(negative));
+    try (Books books = Books.create()) {
+      BookKey key = new BookKey(1, 1);
+      isInvalid("from is -1", () -> books.levels(key, Side.BID, -1, 1));
+      isInvalid("max is -1", () -> books.levels(key, Side.BID, 0, -1));
+      isInvalid("level is -1", () -> books.orders(key, Side.BID, -1));
+    }
+  }
+
+  private static void isInvalid(String words, Executable call) {
+    LapwingException refused = assertThrows(LapwingException.class, call);
+    assertEquals(ErrorCode.INVALID_ARGUMENT, refused.code());
+    assertTrue(refused.getMessage().startsWith(words), refused.getMessage());
   }
 }

@@ -38,7 +38,7 @@ class PublisherTest {
   @Test
   void aTakenBusIsAnErrorWithWords() {
     try (Publisher publisher = Feed.open(directory)) {
-      var e = assertThrows(LapwingException.class, () -> Feed.open(directory));
+      var e = assertThrows(LapwingException.class, () -> Publisher.open(directory, new PublisherOptions(), Lapwing.NOW));
       assertEquals(ErrorCode.BUS_TAKEN, e.code());
       assertTrue(e.getMessage().contains(directory.toString()), e.getMessage());
       assertEquals(16, publisher.recordBytes());
@@ -102,5 +102,16 @@ class PublisherTest {
     assertFalse(lines.toString().contains("second-bus"), lines.toString());
     assertTrue(queued.toString().contains("second-bus"), queued.toString());
     assertFalse(queued.toString().contains("first-bus"), queued.toString());
+  }
+
+  @Test
+  void openingWaitsByDefaultForTheOneBefore() throws Exception {
+    Publisher before = Feed.open(directory);
+    var next = java.util.concurrent.CompletableFuture.supplyAsync(() -> Feed.open(directory));
+    // A call that does not wait has failed by then.
+    assertThrows(java.util.concurrent.TimeoutException.class,
+        () -> next.get(300, java.util.concurrent.TimeUnit.MILLISECONDS));
+    before.close();
+    next.get().close();
   }
 }

@@ -37,6 +37,57 @@ class SchemaTest {
     assertTrue(Schema.of("dbn.definition").fields().size() > 64);
   }
 
+  private static final String MOVED = "a row of desk.signal is not a record of this bus, "
+      + "desk.signal: field weight is at byte 12, not at 8";
+
+  private static void isRefused(String words, org.junit.jupiter.api.function.Executable call) {
+    LapwingException refused = assertThrows(LapwingException.class, call);
+    assertEquals(ErrorCode.RECORD_SIZE, refused.code());
+    assertTrue(refused.getMessage().contains(words), refused.getMessage());
+  }
+
+  @Test
+  void aRowOfAnotherSchemaIsRefusedByTheFieldThatDiffers(@TempDir Path other) {
+    // Instrument and weight have changed places.
+    String moved = SIGNAL.replace("instrument", "x").replace("weight", "instrument")
+        .replace("x\"", "weight\"").replace(",\"role\":\"key\"", "")
+        .replace("\"float32\"", "\"u\"").replace("\"uint32\"", "\"float32\"")
+        .replace("\"u\"", "\"uint32\"");
+    try (Publisher publisher = Publisher.open(directory,
+            new PublisherOptions().description(SIGNAL).capacity(4096));
+        Publisher there = Publisher.open(other,
+            new PublisherOptions().description(moved).capacity(4096))) {
+      Schema schema = Schema.ofBus(directory);
+      Row row = Row.allocate(schema);
+      for (int i = 0; i < 2; i++) {
+        isRefused(MOVED, () -> there.publish(row));
+      }
+      assertEquals(0, there.inspect().head());
+      assertEquals(1, publisher.publish(row));
+      assertEquals(1, there.publish(Row.allocate(Schema.ofBus(other))));
+      isRefused(MOVED, () -> there.publish(row));
+      assertEquals(2, there.publish(Row.allocate(schema.recordBytes()))); // bytes
+
+      try (Subscriber subscriber = Subscriber.open(other,
+          new SubscriberOptions().start(Start.oldest()))) {
+        assertEquals(Subscriber.EVENT_DUE, subscriber.take(row, Feed.PATIENCE));
+        Item first = subscriber.read(new Batch(1), Feed.PATIENCE);
+        assertEquals(Event.Kind.SESSION, ((Event) first).kind());
+        isRefused(MOVED, () -> subscriber.take(row, Feed.PATIENCE));
+        Row fitting = Row.allocate(Schema.ofBus(other));
+        assertEquals(1, subscriber.take(fitting, Feed.PATIENCE)); // nothing was consumed
+      }
+    }
+  }
+
+  @Test
+  void aBusThatIsNotDescribedTakesRowsOfEverySchemaOfItsSize() {
+    try (Publisher publisher = Publisher.open(directory,
+        new PublisherOptions().recordBytes(56).capacity(4096))) {
+      assertEquals(1, publisher.publish(Row.allocate(Schema.of("dbn.mbo"))));
+    }
+  }
+
   @Test
   void aStructOfOnesOwnIsReadByNameAndAsALayout() {
     try (Publisher publisher = Publisher.open(directory,

@@ -2,6 +2,7 @@ package lapwing.coroutines
 
 import java.nio.file.Path
 import kotlin.time.Duration
+import kotlin.time.Duration.Companion.seconds
 import kotlin.time.toJavaDuration
 import lapwing.ChannelOptions
 import lapwing.Consumer
@@ -35,9 +36,12 @@ public inline fun openSubscriber(
  */
 public inline fun openPublisher(
     directory: Path,
-    timeout: Duration = Duration.ZERO,
+    timeout: Duration = OPEN_TIMEOUT,
     options: PublisherOptions.() -> Unit = {},
 ): Publisher = Publisher.open(directory, PublisherOptions().apply(options), timeout.toJavaDuration())
+
+/** How long [openPublisher] waits by default for another publisher to end, as in C++. */
+public val OPEN_TIMEOUT: Duration = 10.seconds
 
 /** Connects to the listener at [path], to send to it. Suspends; its end is the timeout's. */
 public suspend fun connectProducer(
