@@ -27,6 +27,10 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "deploy"))
+
+import built  # noqa: E402
+
 HANG_SECONDS = 120
 FOLDED_PER_SECOND_MIN = 50_000  # by the checkpointer; a slower one hangs
 CHECKPOINT_EVERY = 200_000
@@ -134,6 +138,9 @@ def main():
     parser.add_argument("--json-lines", action="store_true",
                         help="print each join as a line of JSON, and no medians")
     arguments = parser.parse_args()
+    programs = arguments.build / "bench"
+    built.need("time_to_live", arguments.build / "lapwing", programs / "lapwing_backlog",
+               programs / "lapwing_time_to_live")
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
             signal.signal(number, lambda number, frame: sys.exit(1))

@@ -25,7 +25,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "end_to_end"))
+sys.path.insert(0, str(ROOT / "deploy"))
 
+import built  # noqa: E402
 import seccomp  # noqa: E402
 
 BUILD = Path(os.environ.get("LAPWING_BUILD_DIR", ROOT / "build" / "release"))
@@ -171,6 +173,7 @@ def main():
         parser.error(f"--rounds is at least 1, and --faults are of: {', '.join(FAULTS)}")
     if os.geteuid() != 0:
         parser.error("this needs root: it sets limits and settings of the kernel")
+    built.need("tuning", PROGRAM_PATH)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was set is put back
     lines, failed = [], False
     with tempfile.TemporaryDirectory(dir=options.disk) as disk:

@@ -190,6 +190,7 @@ def main():
     if options.cycles < CYCLES_MIN:
         parser.error(f"--cycles: {CYCLES_MIN} at least")
     languages = conformance.languages_of(parser, options.languages)
+    conformance.need_built("leaks", languages)
     os.environ |= ENVIRONMENT
     leaking = 0
     for language in languages:

@@ -58,20 +58,22 @@ build_cpp() {
     cmake --preset release >"$out/logs/cmake.log" 2>&1 ||
       { lacks "$name" "$(failed_log "$out/logs/cmake.log")"; return; }
   fi
-  if ! has_target "$target"; then
-    # Configured before its package was installed, it may be.
+  if ! build_target "$target" "$log" && is_unknown "$log"; then
+    # The build may have been configured before its package was installed.
     cmake "$native" >"$out/logs/cmake.log" 2>&1
-    has_target "$target" || { lacks "$name" "$(package_hint "$name")"; return; }
+    build_target "$target" "$log"
   fi
-  cmake --build "$native" --target "$target" >"$log" 2>&1 ||
-    { lacks "$name" "$(failed_log "$log")"; return; }
+  if is_unknown "$log"; then lacks "$name" "$(package_hint "$name")"; return; fi
+  [[ $(tail -n 1 "$log") == built ]] || { lacks "$name" "$(failed_log "$log")"; return; }
   ln -sf "$native/bench/peers/$name" "$out/$name" 2>>"$log" ||
     { lacks "$name" "$(failed_log "$log")"; return; }
   built "$name"
 }
-has_target() {
-  [[ $'\n'$(cmake --build "$native" --target help 2>/dev/null) == *$'\n'"$1:"* ]]
+# Only a build knows which targets there are: it may first have to configure anew.
+build_target() {  # NAME LOG
+  cmake --build "$native" --target "$1" >"$2" 2>&1 && echo built >>"$2"
 }
+is_unknown() { grep -qE 'unknown target|No rule to make target' "$1"; }
 package_hint() {
   case $1 in
     zeromq) printf 'apt-get install libzmq3-dev' ;;

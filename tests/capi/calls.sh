@@ -13,6 +13,10 @@ if [[ ${1-} != --plain ]]; then
   run=(valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite
     --trace-children=no --child-silent-after-fork=yes)
 fi
+[[ -x $build/bindings/c/c_interface_test ]] || {
+  echo "calls: $build/bindings/c/c_interface_test: not built. Run: cmake --build $build --target c_interface_test" >&2
+  exit 1
+}
 output=$("${run[@]}" "$build/bindings/c/c_interface_test" 2>&1)
 status=$?
 functions=$(python3 "$root/bindings/c/golden.py" --functions | wc -l)

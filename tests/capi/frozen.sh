@@ -24,6 +24,11 @@ case ${1-} in
 esac
 command -v abidiff >/dev/null || { echo "SKIPPED: abidiff is missing: apt-get install abigail-tools"; exit 77; }
 
+[[ -e $build/liblapwing.so.1 ]] || {
+  echo "frozen: $build/liblapwing.so.1: not built. Run: cmake --build $build --target lapwing_c" >&2
+  exit 1
+}
+
 # In a folder of its own, so that no path of this machine is in docs/capi.abi.
 cp "$header" "$work/lapwing.h"
 if [[ ${#variant[@]} -gt 0 ]]; then

@@ -187,6 +187,11 @@ def main():
     if not set(chosen) <= set(every):
         print(f"every_schema: the schemas are {', '.join(every)}", file=sys.stderr)
         return 2
+    try:
+        harness.program()
+    except RuntimeError as error:
+        print(f"every_schema: {error}", file=sys.stderr)
+        return 1
     print(f"databento-dbn {importlib.metadata.version('databento-dbn')}\n")
     print(" ".join(["schema       version ", *(f"{column:8}" for column in COLUMNS), "odd"]))
     differences = {}

@@ -9,5 +9,9 @@
 set -eu
 folder=$(dirname "$0")
 
+[ -x "${LAPWING_BIN-}" ] || {
+  echo "every_schema: LAPWING_BIN=${LAPWING_BIN-} is not a program. Build it, then set LAPWING_BIN, e.g. build/release/lapwing." >&2
+  exit 1
+}
 python=$("$folder/../conformance/dbn_package/venv.sh") || exit $?
 exec "$python" "$folder/every_schema.py" "$@"

@@ -7,16 +7,21 @@
 # input that breaks something is left in build/clang-asan/broken-TARGET-*: run the target on that file
 # alone.
 #
-# Exit: 0 nothing was found, anything else: the lines above say what.
+# Exit: 0 nothing was found, 2 wrong usage, anything else: the lines above say what.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
+[[ $# == 2 ]] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 target=$1 seconds=$2
 case $target in
   checkpoint_fuzz) input_bytes_max=1024 ;;  # a header's fields are 168, the entries come after
   order_fold_fuzz) input_bytes_max=2048 ;;  # a record takes about 12
   *) input_bytes_max=512 ;;
 esac
+[[ -x build/clang-asan/tests/fuzz/$target ]] || {
+  echo "run: build/clang-asan/tests/fuzz/$target: not built. Run: cmake --preset clang-asan && cmake --build --preset clang-asan --target $target" >&2
+  exit 1
+}
 corpus=build/clang-asan/corpus/$target
 mkdir -p "$corpus"
 exec "build/clang-asan/tests/fuzz/$target" -seed="${LAPWING_TEST_SEED:-0}" \

@@ -31,7 +31,18 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 BUILD = Path(os.environ.get("LAPWING_BUILD_DIR", ROOT / "build" / "release")).resolve()
 LANGUAGES = ("c", "python", "rust", "go", "java", "kotlin", "node", "csharp")
+sys.path.insert(0, str(ROOT / "deploy"))
+
+import built  # noqa: E402
+
 ANSWER_SECONDS_MAX = 60  # ends a hang; no scenario waits for so long
+
+
+def need_built(script, languages):
+    """Ends the script unless what these languages' drivers run is built."""
+    drivers = [driver_of("c")[0]] if "c" in languages else []
+    library = os.environ.get("LAPWING_LIBRARY", BUILD / "liblapwing.so.1")
+    built.need(script, BUILD / "lapwing", library, *drivers)
 
 
 def driver_of(language):
@@ -235,6 +246,7 @@ def main():
     parser.add_argument("--update", action="store_true")
     options = parser.parse_args()
     languages = ["c"] if options.update else languages_of(parser, options.languages)
+    need_built("run", languages)
     wanted = options.scenarios.split(",") if options.scenarios else None
     paths = [path for path in sorted(HERE.glob("*.json")) if wanted is None or path.stem in wanted]
     if not paths:
