@@ -17,7 +17,9 @@ SESSION = {"version": (0, "<I"), "kind": (4, "<I"), "index": (8, "<Q"), "journal
            "void_last": (96, "<Q"), "how": (104, "<I"), "slot_bytes": (108, "<I"),
            "record_bytes": (112, "<I"), "sys_errno": (116, "<I"), "segment_slots": (120, "<Q"),
            "source_id": (128, "<Q"), "source_offset": (136, "<Q"), "wall_ns": (144, "<Q"),
-           "schema": (152, "32s"), "ring_path": (184, "256s"), "schema_hash": (440, "<Q")}
+           "schema": (152, "32s"), "ring_path": (184, "256s"), "schema_hash": (440, "<Q"),
+           "source_fingerprint": (448, "<Q"), "metadata_hash": (456, "<Q"),
+           "previous_hash": (464, "<Q")}
 SEGMENT = {"version": (8, "<I"), "header_bytes": (12, "<I"), "journal_id": (16, "16s"),
            "segment": (32, "<Q"), "first_sequence": (40, "<Q"), "slot_count": (48, "<Q"),
            "slot_bytes": (56, "<I"), "record_bytes": (60, "<I"), "created_wall_ns": (64, "<Q"),
@@ -80,6 +82,20 @@ def seal_session(content, entry):
     struct.pack_into("<Q", content, base + SESSION_BYTES - 8, sum_)
 
 
+def link_rows(content, but=-1):
+    """Gives every sealed row of `sessions` the hash of the row before it, except row `but`."""
+    for entry, _ in session_entries(content):
+        row = slice(entry * SESSION_BYTES, (entry + 1) * SESSION_BYTES)
+        sealed = bytearray(content)
+        seal_session(sealed, entry)
+        is_linked = get(content, row.start, SESSION, "version") >= 2
+        if entry == but or not is_linked or sealed[row] != content[row]:
+            continue
+        before = content[row.start - SESSION_BYTES:row.start]
+        put(content, row.start, SESSION, "previous_hash", xxh3_64(before) if entry > 0 else 0)
+        seal_session(content, entry)
+
+
 def session_entries(content):
     """The numbers of the entries that are written, and the kind of each."""
     entries = []
@@ -99,6 +115,7 @@ def edit_sessions(journal, choose, changes):
             for field, value in changes.items():
                 put(content, entry * SESSION_BYTES, SESSION, field, value)
             seal_session(content, entry)
+            link_rows(content, but=entry if "previous_hash" in changes else -1)
         rewrite(journal / name, change)
 
 

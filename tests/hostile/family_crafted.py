@@ -54,6 +54,7 @@ class Family:
                         bus_files.put(content, entry * bus_files.SESSION_BYTES, bus_files.SESSION,
                                       "schema", name)
                         bus_files.seal_session(content, entry)
+                bus_files.link_rows(content)
             bus_files.rewrite(bus.journal / copy, change)
         bus_files.edit_description(bus.directory / "bus.json", {"schema": name})
         return f"records of kv16 are called {name} everywhere"
@@ -116,6 +117,7 @@ class Family:
                 bus_files.put(content, begin * bus_files.SESSION_BYTES, bus_files.SESSION,
                               "boot_id", boot)
                 bus_files.seal_session(content, begin)
+                bus_files.link_rows(content)
             bus_files.rewrite(bus.journal / name, change)
 
     def _changes(self, trial, fields, most=2):
