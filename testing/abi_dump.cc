@@ -437,7 +437,7 @@ void dump_errors(Dump& dump) {
 void dump_gap(Dump& dump) {
   dump.header("gap.h");
   STRUCT(Gap, first, last, resume, cause, fillable);
-  ENUM(GapCause, kLapped, kSession, kVoid, kPruned, kDamaged);
+  ENUM(GapCause, kLapped, kSession, kVoid, kPruned, kDamaged, kNotRelayed, kUpstream);
 }
 
 void dump_dbn_constants(Dump& dump) {

@@ -23,6 +23,8 @@ static_assert(LAPWING_CAUSE_SESSION == static_cast<int>(GapCause::kSession));
 static_assert(LAPWING_CAUSE_VOID == static_cast<int>(GapCause::kVoid));
 static_assert(LAPWING_CAUSE_PRUNED == static_cast<int>(GapCause::kPruned));
 static_assert(LAPWING_CAUSE_DAMAGED == static_cast<int>(GapCause::kDamaged));
+static_assert(LAPWING_CAUSE_NOT_RELAYED == static_cast<int>(GapCause::kNotRelayed));
+static_assert(LAPWING_CAUSE_UPSTREAM == static_cast<int>(GapCause::kUpstream));
 
 bool has_gap(const Event& event) {
   switch (event.kind) {

@@ -328,7 +328,9 @@ enum {
   LAPWING_CAUSE_SESSION = 2, /* between a dead session and the next one */
   LAPWING_CAUSE_VOID = 3,    /* will never exist: recorded after a power cut */
   LAPWING_CAUSE_PRUNED = 4,  /* retention removed them */
-  LAPWING_CAUSE_DAMAGED = 5  /* the journal's bytes fail their sum, or are gone */
+  LAPWING_CAUSE_DAMAGED = 5, /* the journal's bytes fail their sum, or are gone */
+  LAPWING_CAUSE_NOT_RELAYED = 6, /* of a mirrored bus: they did not arrive from the origin */
+  LAPWING_CAUSE_UPSTREAM = 7     /* of a mirrored bus: the origin lost them */
 };
 
 /* Flat, without a union: those cost every foreign-function library an exception. */

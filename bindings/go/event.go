@@ -35,18 +35,20 @@ var eventKinds = []string{EventGap: "gap", EventLost: "lost", EventSession: "ses
 type Cause uint32
 
 const (
-	CauseNone    Cause = 0
-	CauseLapped  Cause = C.LAPWING_CAUSE_LAPPED  // the publisher overwrote them before they were read
-	CauseSession Cause = C.LAPWING_CAUSE_SESSION // between a dead session and the next one
-	CauseVoid    Cause = C.LAPWING_CAUSE_VOID    // will never exist: recorded after a power cut
-	CausePruned  Cause = C.LAPWING_CAUSE_PRUNED  // retention removed them
-	CauseDamaged Cause = C.LAPWING_CAUSE_DAMAGED // the journal's bytes fail their sum, or are gone
+	CauseNone       Cause = 0
+	CauseLapped     Cause = C.LAPWING_CAUSE_LAPPED      // the publisher overwrote them before they were read
+	CauseSession    Cause = C.LAPWING_CAUSE_SESSION     // between a dead session and the next one
+	CauseVoid       Cause = C.LAPWING_CAUSE_VOID        // will never exist: recorded after a power cut
+	CausePruned     Cause = C.LAPWING_CAUSE_PRUNED      // retention removed them
+	CauseDamaged    Cause = C.LAPWING_CAUSE_DAMAGED     // the journal's bytes fail their sum, or are gone
+	CauseNotRelayed Cause = C.LAPWING_CAUSE_NOT_RELAYED // a mirrored bus: they did not arrive from the origin
+	CauseUpstream   Cause = C.LAPWING_CAUSE_UPSTREAM    // a mirrored bus: the origin lost them
 )
 
 func (c Cause) String() string { return nameOf(int(c), causes) }
 
 var causes = []string{CauseNone: "none", CauseLapped: "lapped", CauseSession: "session", CauseVoid: "void",
-	CausePruned: "pruned", CauseDamaged: "damaged"}
+	CausePruned: "pruned", CauseDamaged: "damaged", CauseNotRelayed: "not-relayed", CauseUpstream: "upstream"}
 
 // Event is something that a subscriber delivers between two records.
 type Event struct {

@@ -15,6 +15,9 @@ enum class GapCause : std::uint32_t {
   kVoid = 3,     // the range will never exist: recorded after a power cut
   kPruned = 4,   // retention removed the range from the journal
   kDamaged = 5,  // the journal's bytes for the range fail their checksum, or are gone
+  // Of a bus that mirrors another machine's; this release does not produce them.
+  kNotRelayed = 6,  // the range did not arrive from the origin
+  kUpstream = 7,    // the origin lost the range
 };
 
 struct Gap {
@@ -39,6 +42,10 @@ constexpr const char* name_of(GapCause cause) {
       return "pruned";
     case GapCause::kDamaged:
       return "damaged";
+    case GapCause::kNotRelayed:
+      return "not-relayed";
+    case GapCause::kUpstream:
+      return "upstream";
   }
   return "unknown";
 }

@@ -148,6 +148,8 @@ namespace Lapwing
         Void = 3,
         Pruned = 4,
         Damaged = 5,
+        NotRelayed = 6,
+        Upstream = 7,
     }
 
     /// <summary>Where a subscriber begins.</summary>

@@ -109,6 +109,8 @@ export const constants = {
   CAUSE_VOID: 3,
   CAUSE_PRUNED: 4,
   CAUSE_DAMAGED: 5,
+  CAUSE_NOT_RELAYED: 6,
+  CAUSE_UPSTREAM: 7,
   BATCH_SPARSE: 1,
   START_LIVE: 0,
   START_OLDEST: 1,
@@ -244,7 +246,7 @@ export const layouts = {
     bytes: 680,
     fields: {
       kind: { name: 'event', offset: 0, kind: 'u32', names: { 2: 'gap', 3: 'lost', 4: 'session', 5: 'reset', 6: 'caught-up', 7: 'stale', 8: 'publisher-gone', 9: 'closed', 12: 'snapshot-complete', 13: 'no-snapshot', 14: 'behind', 15: 'live' } },
-      cause: { name: 'cause', offset: 4, kind: 'u32', names: { 1: 'lapped', 2: 'session', 3: 'void', 4: 'pruned', 5: 'damaged' } },
+      cause: { name: 'cause', offset: 4, kind: 'u32', names: { 1: 'lapped', 2: 'session', 3: 'void', 4: 'pruned', 5: 'damaged', 6: 'not-relayed', 7: 'upstream' } },
       sequence: { name: 'sequence', offset: 8, kind: 'u64' },
       first: { name: 'first', offset: 16, kind: 'u64' },
       last: { name: 'last', offset: 24, kind: 'u64' },
@@ -504,7 +506,7 @@ export interface PublisherInfo {
 
 export interface Event {
   readonly event: 'gap' | 'lost' | 'session' | 'reset' | 'caught-up' | 'stale' | 'publisher-gone' | 'closed' | 'snapshot-complete' | 'no-snapshot' | 'behind' | 'live' | '';
-  readonly cause: 'lapped' | 'session' | 'void' | 'pruned' | 'damaged' | '';
+  readonly cause: 'lapped' | 'session' | 'void' | 'pruned' | 'damaged' | 'not-relayed' | 'upstream' | '';
   readonly sequence: bigint;
   readonly first: bigint;
   readonly last: bigint;

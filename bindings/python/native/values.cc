@@ -34,7 +34,8 @@ constexpr const char* kEventKinds[] = {nullptr,
                                        "no-snapshot",
                                        "behind",
                                        "live"};
-constexpr const char* kCauses[] = {nullptr, "lapped", "session", "void", "pruned", "damaged"};
+constexpr const char* kCauses[] = {nullptr,  "lapped",  "session",     "void",
+                                   "pruned", "damaged", "not-relayed", "upstream"};
 constexpr const char* kSettled[] = {nullptr, "fresh", "continued", "recovered", "cut", "reset"};
 constexpr const char* kJournalStates[] = {"none", "good", "failed", "shed"};
 constexpr const char* kRoles[] = {nullptr, "producer", "consumer", "duplex"};
@@ -164,7 +165,7 @@ void bind_event(nb::module_& module) {
       .property(
           "cause", "str | None",
           [](const lapwing_event& self) { return word(kCauses, self.cause); },
-          "'lapped', 'session', 'void', 'pruned', 'damaged' or None")
+          "'lapped', 'session', 'void', 'pruned', 'damaged', 'not-relayed', 'upstream' or None")
       .flag("fillable", &lapwing_event::fillable, "the journal holds the range")
       .number("resume", &lapwing_event::resume, "the next sequence that is tried in the ring")
       .number("record_bytes", &lapwing_event::record_bytes, "of the records that follow")

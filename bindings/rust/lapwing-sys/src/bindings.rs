@@ -432,6 +432,8 @@ pub const LAPWING_CAUSE_SESSION: _bindgen_ty_12 = 2;
 pub const LAPWING_CAUSE_VOID: _bindgen_ty_12 = 3;
 pub const LAPWING_CAUSE_PRUNED: _bindgen_ty_12 = 4;
 pub const LAPWING_CAUSE_DAMAGED: _bindgen_ty_12 = 5;
+pub const LAPWING_CAUSE_NOT_RELAYED: _bindgen_ty_12 = 6;
+pub const LAPWING_CAUSE_UPSTREAM: _bindgen_ty_12 = 7;
 pub type _bindgen_ty_12 = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]

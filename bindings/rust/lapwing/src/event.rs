@@ -50,6 +50,10 @@ numbered! {
         Pruned = LAPWING_CAUSE_PRUNED, "pruned";
         /// The journal's bytes fail their sum, or are gone.
         Damaged = LAPWING_CAUSE_DAMAGED, "damaged";
+        /// A mirrored bus: they did not arrive from the origin.
+        NotRelayed = LAPWING_CAUSE_NOT_RELAYED, "not-relayed";
+        /// A mirrored bus: the origin lost them.
+        Upstream = LAPWING_CAUSE_UPSTREAM, "upstream";
     }
 }
 

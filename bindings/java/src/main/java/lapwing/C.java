@@ -115,6 +115,8 @@ final class C {
   static final int CAUSE_VOID = 3;
   static final int CAUSE_PRUNED = 4;
   static final int CAUSE_DAMAGED = 5;
+  static final int CAUSE_NOT_RELAYED = 6;
+  static final int CAUSE_UPSTREAM = 7;
   static final int BATCH_SPARSE = 1;
   static final int START_LIVE = 0;
   static final int START_OLDEST = 1;

@@ -93,7 +93,11 @@ public record Event(Kind kind, long sequence, Cause cause, long first, long last
     /** Retention removed them. */
     PRUNED(C.CAUSE_PRUNED),
     /** The journal's bytes fail their sum, or are gone. */
-    DAMAGED(C.CAUSE_DAMAGED);
+    DAMAGED(C.CAUSE_DAMAGED),
+    /** A mirrored bus: they did not arrive from the origin. */
+    NOT_RELAYED(C.CAUSE_NOT_RELAYED),
+    /** A mirrored bus: the origin lost them. */
+    UPSTREAM(C.CAUSE_UPSTREAM);
 
     private final int number;
 
