@@ -163,7 +163,9 @@ absl::StatusOr<Selection> StateCommand::select_instrument() const {
     return make_error(Errc::kInvalidArgument, absl::StrCat("--key: ", name.status().message()));
   }
   auto filter = std::make_shared<InstrumentFilter>(instrument, "--key");
-  if (absl::Status chosen = filter->begin(options_.bus, description_.get()); !chosen.ok()) {
+  if (absl::Status chosen =
+          filter->begin(options_.bus, description_.get(), checkpoint_->info().session_id);
+      !chosen.ok()) {
     return chosen;
   }
   return Selection{

@@ -210,7 +210,8 @@ int Tail::run() {
   handlers.on_event = [&](const Event& event) {
     const bool begins = event.kind == ItemKind::kSession || event.kind == ItemKind::kReset;
     if (!filter_ || !begins) return show_event(event);
-    const absl::Status chosen = filter_->begin(options_.follow.bus, event.description.get());
+    const absl::Status chosen =
+        filter_->begin(options_.follow.bus, event.description.get(), event.session_id);
     return chosen.ok() ? show_event(event) : chosen;
   };
   catch_stop_signals();

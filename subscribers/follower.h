@@ -190,8 +190,10 @@ class Follower final : public WaitSource {
   const SubscriberCounters& counters() const { return cursor_.ledger.counters(); }
   const std::optional<Ages>& ages() const { return meter_.ages(); }
   const Id128& journal_id() const { return trail_.journal_id(); }
-  // Of the session that is read now.
-  const Id128& current_session() const { return session_id_; }
+  // Of the records that are delivered now, which may be older than the attachment.
+  const Id128& current_session() const {
+    return trail_.empty() ? joined_session_ : trail_.current();
+  }
   absl::StatusOr<int> descriptor();
 
  private:
@@ -286,6 +288,8 @@ class Follower final : public WaitSource {
   void rejoin();
   void start_over(std::string why);
   void pass_over_void();
+  absl::Status check_instruments(const Attachment& found);
+  absl::Status choose_instruments(const Id128& session_id);
   void enter_stream();
   Turn begin_snapshot(Sequence newer_than);
   Turn deliver_state();
@@ -368,6 +372,7 @@ class Follower final : public WaitSource {
   bool journal_done_ = false;  // the trail's journal is discarded, and was read to its end
   Id128 session_id_;
   bool follows_journal_ = false;  // as of the attachment
+  Id128 joined_session_;          // while there is no trail: of the first record after the state
   // The session of which kPublisherGone was delivered last, and its sequence.
   std::pair<Id128, Sequence> gone_said_ = {Id128{}, kNoSequence};
   RecordIdentity records_;  // of the session that is read

@@ -48,17 +48,14 @@ absl::Status Follower::check_fits(const Attachment& found) {
   if (fits.ok() && goes_by_description && records_.description) {
     fits = check_expected(*records_.description, found.records());
   }
-  if (fits.ok() && filter_) {
-    fits = filter_->begin(options_.directory, found.records().description.get());
-  }
-  return fits;
+  return fits.ok() ? check_instruments(found) : fits;
 }
 
 Follower::Turn Follower::on_attached(Attachment found) {
   if (absl::Status fits = check_fits(found); !fits.ok()) return end(std::move(fits));
   const bool same_session = joined_ && !found.is_discarded() && found.session_id() == session_id_;
   attachment_.emplace(std::move(found));
-  session_id_ = attachment_->session_id();
+  session_id_ = joined_session_ = attachment_->session_id();
   follows_journal_ = attachment_->follows_journal();
   cursor_.set_ring(attachment_->ring());
   watch_.attach(attachment_->has_publisher());
@@ -81,12 +78,27 @@ Follower::Turn Follower::on_attached(Attachment found) {
     if (gone) announce(ItemKind::kPublisherGone, *gone, search_.left());
     const bool comes_from_discarded = journal_done_;
     rejoin();
+    if (cursor_.phase == Phase::kEnded) return again();
     if (comes_from_discarded && !backlog_.caught_up() && !attachment_->is_discarded()) {
       return join();
     }
   }
   enter_stream();
   return again();
+}
+
+// Before anything else is done with a session. At the join any session of its journal may come.
+absl::Status Follower::check_instruments(const Attachment& found) {
+  if (!filter_) return absl::OkStatus();
+  const bool continues = joined_ && trail_.journal_id() == found.journal_id();
+  return filter_->begin(options_.directory, found.records().description.get(),
+                        continues ? trail_.current() : found.sessions().front().id);
+}
+
+// The records of that session come next.
+absl::Status Follower::choose_instruments(const Id128& session_id) {
+  if (!filter_) return absl::OkStatus();
+  return filter_->begin(options_.directory, records_.description.get(), session_id);
 }
 
 // One object for as long as it says the same: whoever has made something of it compares pointers.
@@ -137,6 +149,7 @@ Follower::Turn Follower::begin() {
 Follower::Turn Follower::begin_at(StartingPoint start) {
   cursor_.next = start.next;
   trail_.start(attachment_->journal_id(), attachment_->sessions(), cursor_.next);
+  if (absl::Status chosen = choose_instruments(trail_.current()); !chosen.ok()) return end(chosen);
   cursor_.ledger.session_seen();
   floating_ = options_.start.kind == Start::Kind::kLive && !attachment_->has_publisher();
   if (!introduced_) introduce(cursor_.next);
@@ -156,6 +169,10 @@ void Follower::rejoin() {
   if (!why.empty()) return start_over(std::move(why));
   journal_done_ = false;  // an older copy of `sessions` was put back
   trail_.extend(attachment_->sessions());
+  if (absl::Status chosen = choose_instruments(trail_.current()); !chosen.ok()) {
+    end(std::move(chosen));
+    return;
+  }
   if (std::exchange(floating_, false))
     cursor_.next = std::max(cursor_.next, attachment_->session_first());
   pass_over_void();
@@ -176,6 +193,10 @@ void Follower::start_over(std::string why) {
   cursor_.ledger.restart();
   cursor_.ledger.session_seen();
   trail_.start(attachment_->journal_id(), attachment_->sessions(), cursor_.next);
+  if (absl::Status chosen = choose_instruments(trail_.current()); !chosen.ok()) {
+    end(std::move(chosen));
+    return;
+  }
   if (const std::string place = said_of_place(); !place.empty()) {
     absl::StrAppend(&why, "; ", place);
   }
@@ -228,7 +249,11 @@ Follower::Turn Follower::on_snapshot() {
   fold_ = snapshot_->fold();
   if (snapshot_->progress() == SnapshotJoin::Progress::kNone) return without_snapshot();
   state_size_ = snapshot_->size();
-  return again();
+  SessionTrail trail;
+  trail.start(attachment_->journal_id(), attachment_->sessions(), snapshot_->as_of() + 1);
+  joined_session_ = trail.current();
+  absl::Status chosen = choose_instruments(joined_session_);
+  return chosen.ok() ? again() : end(std::move(chosen));
 }
 
 // The next entry; after the last one the stream, from S + 1.

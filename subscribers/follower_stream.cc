@@ -51,6 +51,10 @@ Item Follower::deliver_event() {
 // False: nothing was announced.
 bool Follower::reach_place() {
   if (trail_.step(cursor_.next)) {
+    if (absl::Status chosen = choose_instruments(trail_.current()); !chosen.ok()) {
+      end(std::move(chosen));
+      return false;
+    }
     cursor_.ledger.session_seen();
     const bool is_newest = trail_.current() == session_id_;
     announce(ItemKind::kSession, cursor_.next, is_newest ? said_of_place() : "");

@@ -8,7 +8,6 @@
 #include "lapwing/error.h"
 #include "lapwing/order_entry.h"
 #include "lapwing/subscriber.h"
-#include "snapshot/bus_directory.h"
 #include "snapshot/dbn/instrument_name.h"
 #include "snapshot/fold/order_fold.h"
 #include "snapshot/schema/field_reader.h"
@@ -43,6 +42,11 @@ std::uint64_t number_in(const Field& field, std::span<const std::byte> record) {
 
 bool fits(std::uint64_t number, const Field& field) {
   return field.bytes == sizeof number || number >> (8 * field.bytes) == 0;
+}
+
+absl::StatusOr<Symbols> symbols_in(const std::string& metadata) {
+  if (metadata.empty()) return Symbols();
+  return Symbols::of_metadata(std::as_bytes(std::span(metadata)));
 }
 
 // What the fold `orders` knows of no instrument in particular.
@@ -83,12 +87,13 @@ InstrumentFilter::InstrumentFilter(const std::vector<std::string>& instruments, 
   }
 }
 
-absl::Status InstrumentFilter::begin(const std::string& bus_directory, const Schema* description) {
+absl::Status InstrumentFilter::begin(const std::string& bus_directory, const Schema* description,
+                                     const Id128& session_id) {
   record_bytes_ = 0;
   symbols_ = {};
   days_ = {};
   absl::Status found = find_field(bus_directory, description);
-  if (found.ok() && !names_.empty()) found = find_symbols(bus_directory);
+  if (found.ok() && !names_.empty()) found = find_symbols(bus_directory, session_id);
   if (!found.ok()) return found;
   clock_ = RecordClock(*description);
   record_bytes_ = description->record_bytes;
@@ -127,15 +132,23 @@ absl::Status InstrumentFilter::find_field(const std::string& bus_directory,
   return absl::OkStatus();
 }
 
-absl::Status InstrumentFilter::find_symbols(const std::string& bus_directory) {
-  const absl::StatusOr<std::string> metadata = read_feed_metadata(bus_directory);
+absl::Status InstrumentFilter::find_symbols(const std::string& bus_directory,
+                                            const Id128& session_id) {
+  if (!metadata_) metadata_.emplace(bus_directory);
+  const absl::StatusOr<std::string> metadata = metadata_->of(session_id);
   if (!metadata.ok()) return metadata.status();
-  const std::span<const std::byte> bytes = std::as_bytes(std::span(*metadata));
-  const absl::StatusOr<Symbols> symbols = bytes.empty() ? Symbols() : Symbols::of_metadata(bytes);
+  const absl::StatusOr<Symbols> symbols = symbols_in(*metadata);
   if (!symbols.ok()) return symbols.status();
   for (const std::string& name : names_) {
     if (!symbols->instrument_ids(name).empty()) continue;
-    return unknown_symbol(absl::StrCat(option_, " ", name), name, bus_directory, bytes);
+    const absl::StatusOr<bool> is_later =
+        metadata_->is_later(session_id, [&name](const std::string& later) {
+          return !symbols_in(later).value_or(Symbols()).instrument_ids(name).empty();
+        });
+    if (!is_later.ok()) return is_later.status();
+    if (*is_later) continue;
+    return unknown_symbol(absl::StrCat(option_, " ", name), name, bus_directory,
+                          std::as_bytes(std::span(*metadata)));
   }
   symbols_ = symbols->select(names_);
   return absl::OkStatus();

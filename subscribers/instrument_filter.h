@@ -1,8 +1,9 @@
 // Which records are of chosen instruments: SubscriberOptions::instruments, and --instrument of the
 // commands.
 //
-// An instrument is chosen by its number, as id:5930, or by a symbol, which the feed's metadata in
-// the bus directory turns into numbers (lapwing/symbols.h), each record's by the record's own time.
+// An instrument is chosen by its number, as id:5930, or by a symbol, which the metadata of the
+// record's session (snapshot/dbn/session_metadata.h) turn into numbers (lapwing/symbols.h), each
+// record's by the record's own time.
 // A text of digits is a symbol. The instrument of a record is its field instrument_id, or else the
 // first unsigned number of its key.
 //
@@ -16,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,7 +25,9 @@
 #include "absl/status/status.h"
 #include "lapwing/fold.h"
 #include "lapwing/schema.h"
+#include "lapwing/sequence.h"
 #include "lapwing/symbols.h"
+#include "snapshot/dbn/session_metadata.h"
 #include "snapshot/schema/record_clock.h"
 
 namespace lapwing {
@@ -35,12 +39,14 @@ class InstrumentFilter {
   explicit InstrumentFilter(const std::vector<std::string>& instruments,
                             std::string option = "instrument");
 
-  // From here on records of the bus in that directory come, with that description; null: they are
-  // not described. The metadata of the feed are read if an instrument is a symbol.
+  // From here on records of that session of the bus in that directory come, with that description;
+  // null: they are not described. The metadata of the session are read if an instrument is a symbol.
+  // A symbol that they do not have matches nothing if a later session of the journal has it.
   // After an error nothing matches. Errors: kInvalidArgument (records without an instrument; a
-  // number that their field cannot hold), kNotFound (a symbol that the metadata do not have); those
-  // of Symbols::of_bus.
-  absl::Status begin(const std::string& bus_directory, const Schema* description);
+  // number that their field cannot hold), kNotFound (a symbol that neither this session nor a later
+  // one has); kBadInput (metadata that cannot be parsed); those of SessionMetadata.
+  absl::Status begin(const std::string& bus_directory, const Schema* description,
+                     const Id128& session_id);
 
   // `record` has the size of its description; another one does not match.
   bool matches(std::span<const std::byte> record);
@@ -64,7 +70,7 @@ class InstrumentFilter {
   static constexpr std::size_t kDaysKept = 4;  // records around midnight, of several venues
 
   absl::Status find_field(const std::string& bus_directory, const Schema* description);
-  absl::Status find_symbols(const std::string& bus_directory);
+  absl::Status find_symbols(const std::string& bus_directory, const Id128& session_id);
   void turn_to(std::uint64_t day);
   bool is_chosen(std::span<const std::byte> record);
   template <bool kChosen>
@@ -78,6 +84,7 @@ class InstrumentFilter {
   std::size_t record_bytes_ = 0;  // 0: nothing matches
   Field field_;                   // the instrument's
   RecordClock clock_;
+  std::optional<SessionMetadata> metadata_;
   Symbols symbols_;  // the names' alone
   std::array<Day, kDaysKept> days_;
   std::size_t now_ = 0;  // of days_: the last record's

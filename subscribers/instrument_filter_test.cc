@@ -31,7 +31,7 @@ struct Filter {
          std::vector<dbn::SymbolMapping> mappings = {})
       : filter(instruments) {
     if (!mappings.empty()) write_symbols(bus, std::move(mappings));
-    begun = filter.begin(bus.directory(), &description);
+    begun = filter.begin(bus.directory(), &description, {});
   }
   bool says(const std::string& words) const {
     UNSCOPED_INFO(begun);
@@ -134,9 +134,9 @@ TEST_CASE("No metadata are read for a number") {
   CHECK_FALSE(filter.filter.matches(signal(2)));
   REQUIRE(write_feed_metadata(filter.bus.directory(), "none", std::nullopt).ok());
   const Schema schema = schema_of<Signal>();
-  CHECK(filter.filter.begin(filter.bus.directory(), &schema).ok());
+  CHECK(filter.filter.begin(filter.bus.directory(), &schema, {}).ok());
   InstrumentFilter by_symbol({"ESH4"});
-  CHECK(errc_of(by_symbol.begin(filter.bus.directory(), &schema)) == Errc::kBadInput);
+  CHECK(errc_of(by_symbol.begin(filter.bus.directory(), &schema, {})) == Errc::kBadInput);
   CHECK_FALSE(by_symbol.matches(signal(1)));
 }
 
@@ -168,7 +168,7 @@ TEST_CASE("What cannot be chosen is said in words, and then nothing matches") {
   SECTION("records that nobody has described") {
     TestBus bus;
     InstrumentFilter filter({"id:1"});
-    const absl::Status begun = filter.begin(bus.directory(), nullptr);
+    const absl::Status begun = filter.begin(bus.directory(), nullptr, {});
     CHECK(errc_of(begun) == Errc::kInvalidArgument);
     CHECK(std::string(begun.message()).find("nobody has described the records of bus") == 0);
   }

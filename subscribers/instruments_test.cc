@@ -266,6 +266,81 @@ TEST_CASE("Each session is chosen from by its own description and metadata") {
   }
 }
 
+// Sessions of ten records each, of feeds in which these symbols stand for those instruments.
+struct SessionsOfFeeds {
+  explicit SessionsOfFeeds(const std::vector<std::vector<dbn::SymbolMapping>>& feeds) {
+    for (std::size_t i = 0; i < feeds.size(); ++i) {
+      if (i > 0) bus.close();
+      write_symbols(bus, feeds[i]);
+      bus.start();
+      bus.publish(10);
+    }
+  }
+  static dbn::SymbolMapping symbol(const std::string& name, const std::string& instrument) {
+    return {name, {{20240101, 20240201, instrument}}};
+  }
+
+  InstrumentFeed bus;
+};
+
+TEST_CASE("Records of an older session are chosen by the symbols of its own feed") {
+  const auto symbol = SessionsOfFeeds::symbol;
+  SessionsOfFeeds feeds({{symbol("ESH4", "4")}, {symbol("ESH4", "1")}, {symbol("ESH4", "2")}});
+  std::vector<Sequence> expected = {4, 9, 11, 16, 22, 27};
+  Start start = Start::oldest();
+  SECTION("from the oldest record") {}
+  SECTION("from the middle of a session") {
+    start = Start::at(12);
+    expected = {16, 22, 27};
+  }
+  InstrumentReader reader(feeds.bus, feeds.bus.choosing({"ESH4"}, start));
+  reader.until_quiet();
+  CHECK(reader.records == expected);
+}
+
+TEST_CASE("A symbol of a later session chooses nothing before it, and one of an older one ends") {
+  const auto symbol = SessionsOfFeeds::symbol;
+  SessionsOfFeeds feeds({{symbol("OLD", "4")}, {symbol("NEW", "1")}});
+  SECTION("a later one") {
+    InstrumentReader reader(feeds.bus, feeds.bus.choosing({"NEW"}));
+    reader.until_quiet();
+    CHECK(reader.records == std::vector<Sequence>{11, 16});
+  }
+  SECTION("an older one") {
+    InstrumentReader reader(feeds.bus, feeds.bus.choosing({"OLD"}));
+    reader.until_event(ItemKind::kEnded);
+    CHECK(reader.records == std::vector<Sequence>{4, 9});
+    CHECK(errc_of(reader.subscriber.status()) == Errc::kNotFound);
+    CHECK(says(reader.subscriber.status(), "instrument OLD: bus "));
+    CHECK(reader.position() == 10);
+  }
+  SECTION("an older one, from now on") {
+    InstrumentReader reader(feeds.bus, feeds.bus.choosing({"OLD"}, Start::live()));
+    reader.until_event(ItemKind::kEnded);
+    CHECK(errc_of(reader.subscriber.status()) == Errc::kNotFound);
+  }
+  SECTION("one of no session") {
+    InstrumentReader reader(feeds.bus, feeds.bus.choosing({"NONE"}));
+    reader.until_event(ItemKind::kEnded);
+    CHECK(reader.records.empty());
+    CHECK(reader.position() == 0);
+  }
+}
+
+TEST_CASE("An event names the session of the records that follow, not the newest one") {
+  const auto symbol = SessionsOfFeeds::symbol;
+  SessionsOfFeeds feeds({{symbol("ESH4", "4")}, {symbol("ESH4", "1")}});
+  Subscriber subscriber = open_subscriber(feeds.bus.options());
+  std::vector<Id128> sessions;
+  for (const std::uint64_t hang_ns = far_deadline(); sessions.size() < 2;) {
+    REQUIRE(monotonic_ns() < hang_ns);
+    feeds.bus.turn();
+    const Item item = subscriber.wait(Deadline::now());
+    if (item.kind == ItemKind::kSession) sessions.push_back(item.event->session_id);
+  }
+  CHECK(sessions == std::vector<Id128>{fixture_id(1), fixture_id(2)});
+}
+
 // Caught up at record 10 and then lapped by one ring and a half: the ring goes on with 650.
 struct Lapped {
   explicit Lapped(OnGap on_gap, ReadingWay way = ReadingWay::kWait)

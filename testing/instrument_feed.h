@@ -68,8 +68,8 @@ class InstrumentFeed : public TestBus {
   }
 };
 
-// As the publisher of a feed with these symbols writes it.
-inline void write_symbols(const TestBus& bus, std::vector<dbn::SymbolMapping> mappings) {
+// As the publisher of a feed with these symbols writes it: of the next sessions.
+inline void write_symbols(TestBus& bus, std::vector<dbn::SymbolMapping> mappings) {
   dbn::Metadata metadata;
   metadata.dataset = "XTST.BOOK";
   metadata.schema = dbn::SchemaId::kMbo;
@@ -79,6 +79,7 @@ inline void write_symbols(const TestBus& bus, std::vector<dbn::SymbolMapping> ma
   const absl::StatusOr<std::string> bytes = dbn::encode_metadata(metadata);
   INFO(bytes.status());
   REQUIRE(bytes.ok());
+  bus.journal.metadata = *bytes;
   REQUIRE(write_feed_metadata(bus.directory(), *bytes, std::nullopt).ok());
 }
 

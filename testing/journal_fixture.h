@@ -21,6 +21,7 @@
 #include "proto/journal_format.h"
 #include "proto/schema_label.h"
 #include "proto/text_field.h"
+#include "snapshot/dbn/kept_metadata.h"
 #include "snapshot/journal/journal_geometry.h"
 #include "snapshot/journal/session_log.h"
 #include "testing/temporary_directory.h"
@@ -98,6 +99,7 @@ class JournalFixture {
   }
   // Writes over what record n is to have at certain places. Set before the first record.
   std::function<void(Sequence n, std::span<std::byte> record)> mark = {};
+  std::string metadata = {};  // of the feed of the next sessions
   std::vector<std::byte> slot(Sequence n) const {
     std::vector<std::byte> bytes(geometry_.slot_bytes);
     const std::uint64_t stamp = 2 * n;
@@ -237,6 +239,8 @@ class JournalFixture {
     entry.source_offset = source_offset;
     set_schema(entry, schema);
     set_text(entry.ring_path, "ring-" + std::to_string(session));
+    if (!metadata.empty()) REQUIRE(keep_metadata(disk_, root(), metadata).ok());
+    entry.metadata_hash = metadata_hash_of(metadata);
     append(entry);
   }
   // How far a session came; `archived` at or below `durable`: no further than that.

@@ -281,7 +281,7 @@ struct Event {
   // Null: the records are not described. The same object for as long as it says the same.
   std::shared_ptr<const Schema> description = {};
   Id128 journal_id = {};
-  Id128 session_id = {};
+  Id128 session_id = {};          // of those records; not always the newest
   bool is_first_session = false;  // kSession
   // Records of other instruments are passed over (SubscriberOptions::instruments): a jump in the
   // sequences says nothing about losses. kSession, kGap, kLost and kReset say all.

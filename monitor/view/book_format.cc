@@ -11,6 +11,7 @@
 #include "monitor/time_text.h"
 #include "monitor/view/record_format.h"
 #include "os/printable.h"
+#include "snapshot/dbn/session_metadata.h"
 
 namespace lapwing {
 namespace {
@@ -142,7 +143,11 @@ std::string cell_of(const nlohmann::ordered_json& value) {
 }  // namespace
 
 const Symbols& BookFormat::symbols() {
-  if (!symbols_) symbols_ = Symbols::of_bus(bus_).value_or(Symbols());
+  if (symbols_) return *symbols_;
+  symbols_.emplace();
+  const absl::StatusOr<std::string> metadata = SessionMetadata(bus_).of(session_id_);
+  if (!metadata.ok() || metadata->empty()) return *symbols_;
+  symbols_ = Symbols::of_metadata(std::as_bytes(std::span(*metadata))).value_or(Symbols());
   return *symbols_;
 }
 

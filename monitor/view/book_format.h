@@ -22,8 +22,9 @@ namespace lapwing {
 
 class BookFormat {
  public:
-  // Symbols are those of the feed's metadata in `bus`.
-  explicit BookFormat(std::string bus) : bus_(std::move(bus)) {}
+  // Symbols are those of the metadata of that session of `bus`; zero: of its newest.
+  explicit BookFormat(std::string bus, const Id128& session_id = {})
+      : bus_(std::move(bus)), session_id_(session_id) {}
 
   // Lines, each with its end. `sequence` is the last record of the bus that is in the book, `depth`
   // how many levels of each side, 0 for all.
@@ -52,6 +53,7 @@ class BookFormat {
   int decimals(const OrderBook& book);
 
   std::string bus_;
+  Id128 session_id_;
   std::optional<Symbols> symbols_;
   absl::flat_hash_map<std::uint64_t, int> decimals_;  // by publisher and instrument
 };

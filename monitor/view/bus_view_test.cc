@@ -42,12 +42,14 @@ dbn::MboMsg book_record(Sequence n) {
 
 class BookBus : public TestBus {
  public:
-  explicit BookBus(bool with_journal = true) : TestBus(with_journal) {
+  explicit BookBus(bool with_journal = true, std::vector<dbn::SymbolMapping> symbols = {})
+      : TestBus(with_journal) {
     schema = dbn::kSchemaMbo;
     journal.mark = [](Sequence n, std::span<std::byte> record) {
       const dbn::MboMsg mbo = book_record(n);
       std::memcpy(record.data(), &mbo, sizeof mbo);
     };
+    if (!symbols.empty()) write_symbols(*this, std::move(symbols));
     start();
   }
   // What a view is to show of that instrument after that record.
@@ -171,8 +173,7 @@ TEST_CASE("A message says where the view is, and has all instruments and the las
 }
 
 TEST_CASE("An instrument is found by its symbol, and one that is not there has no book") {
-  BookBus bus;
-  write_symbols(bus, {{"ESH4", {{20240101, 20240201, "8"}}}, {"8", {{20240101, 20240201, "7"}}}});
+  BookBus bus(true, {{"ESH4", {{20240101, 20240201, "8"}}}, {"8", {{20240101, 20240201, "7"}}}});
   bus.publish(100);
   Screen screen(bus);
   CHECK(screen.view().want("ESH4"));

@@ -89,7 +89,7 @@ absl::Status ViewBooks::check_limits() {
 
 void ViewBooks::take_event(const Event& event, bool is_skipped) {
   if (event.kind == ItemKind::kSession || event.kind == ItemKind::kReset) {
-    format_ = BookFormat(bus_);
+    format_ = BookFormat(bus_, event.session_id);
   }
   if (event.kind == ItemKind::kReset) activity_.clear();
   if (is_skipped) {

@@ -1,5 +1,6 @@
 #include "publisher/feeds/journal_feed.h"
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "publisher/feeds/burst.h"
 #include "publisher/feeds/resume.h"
 #include "snapshot/bus_directory.h"
+#include "snapshot/dbn/kept_metadata.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/missing_file.h"
 #include "snapshot/schema/kept_schemas.h"
@@ -107,13 +109,24 @@ absl::Status JournalFeed::open_journal(const std::string& root) {
 absl::Status JournalFeed::describe(const std::string& root, const std::string& bus) {
   const SessionBegin& begin = reader_->sessions().last()->begin;
   const std::uint32_t record_bytes = reader_->geometry().record_bytes;
-  const auto metadata = read_feed_metadata(bus);
+  auto metadata = read_kept_metadata(disk_, root, begin);
+  if (errc_of(metadata.status()) == Errc::kNotFound) metadata = read_feed_metadata(bus);
   if (!metadata.ok()) return metadata.status();
   description_.schema = get_text(begin.schema);
   description_.record_bytes = record_bytes;
   description_.metadata = *metadata;
   description_.name = absl::StrCat("journal ", root);
   description_.source_id = source_id_of(absl::StrCat("journal:", begin.journal_id.hex()));
+  const bool has_other_metadata = std::ranges::any_of(
+      reader_->sessions().sessions_of(begin.journal_id), [&](const SessionRecord& session) {
+        return session.begin.metadata_hash != begin.metadata_hash;
+      });
+  if (has_other_metadata) {
+    description_.remark =
+        absl::StrCat(description_.name,
+                     " was published by feeds with different metadata: symbols and dataset "
+                     "are those of its newest session");
+  }
   if (auto status = describe_records(root, begin.journal_id); !status.ok()) return status;
   if (bounds_.archived >= bounds_.oldest) {
     total_ = bounds_.archived - bounds_.oldest + 1 -

@@ -186,8 +186,9 @@ TEST_CASE("Batches of DBN records end with their burst and carry its time") {
   CHECK(feed->next()->records.empty());
 }
 
-TEST_CASE("A bus directory leads to its journal and gives the feed's metadata") {
+TEST_CASE("A bus directory leads to its journal, whose newest session gives the feed's metadata") {
   JournalFixture journal;
+  journal.metadata = mbo_metadata();
   journal.begin(11, 1);
   journal.reserve(11, 4'096);
   journal.write(1, 10);
@@ -203,9 +204,10 @@ TEST_CASE("A bus directory leads to its journal and gives the feed's metadata") 
   description.capacity = 1'024;
   description.closed = true;
   REQUIRE(write_bus_description(bus.path(), description, std::nullopt).ok());
-  REQUIRE(write_feed_metadata(bus.path(), mbo_metadata(), std::nullopt).ok());
+  REQUIRE(write_feed_metadata(bus.path(), "of another journal", std::nullopt).ok());
   const auto feed = open_journal(bus.path());
   CHECK(feed->description().metadata == mbo_metadata());
+  CHECK(feed->description().remark.empty());
   CHECK((play(*feed) == records(journal, 1, 10)));
   CHECK(feed->description().source_id == open_journal(journal.root())->description().source_id);
 
@@ -213,6 +215,21 @@ TEST_CASE("A bus directory leads to its journal and gives the feed's metadata") 
   description.journal_id = {};
   REQUIRE(write_bus_description(bus.path(), description, std::nullopt).ok());
   CHECK(errc_of(open_feed("journal:" + bus.path(), {}).status()) == Errc::kNoJournal);
+}
+
+TEST_CASE("A journal of feeds with different metadata has those of the newest, and says so") {
+  JournalFixture journal;
+  for (const std::uint8_t session : std::vector<std::uint8_t>{11, 12}) {
+    journal.metadata = session == 11 ? "of the first feed" : mbo_metadata();
+    const Sequence first = session == 11 ? 1 : 11;
+    journal.begin(session, first);
+    journal.reserve(session, session == 11 ? 4'096 : 8'192);
+    journal.write(first, first + 9);
+    journal.end(session, first + 9, SessionEnd::kClosed);
+  }
+  const auto feed = open_journal(journal.root());
+  CHECK(feed->description().metadata == mbo_metadata());
+  CHECK(feed->description().remark.find("feeds with different metadata") != std::string::npos);
 }
 
 TEST_CASE("What is no journal is refused with what to give") {

@@ -1,0 +1,60 @@
+// The feed's metadata with which the records of each session of a bus were published: old records
+// keep their symbols, whichever feed came later.
+//
+//   SessionMetadata metadata("./es");
+//   absl::StatusOr<std::string> raw = metadata.of(event.session_id);
+//
+// A session of version 1, one that `lapwing repair` made, or one of a bus without a journal does not
+// name its metadata: it gets those of the bus's newest session (read_feed_metadata).
+//
+// The list of sessions is read again only when one is asked for that it does not have.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lapwing/sequence.h"
+
+namespace lapwing {
+
+class SessionMetadata {
+ public:
+  explicit SessionMetadata(std::string bus_directory) : bus_directory_(std::move(bus_directory)) {}
+
+  // Raw DBN metadata; empty: its feed had none. Errors: kDamaged, kNotPermitted, kSystem.
+  absl::StatusOr<std::string> of(const Id128& session_id);
+  // Whether that is true for the metadata of any session after this one, also of a later journal; the
+  // newest come first, and each content comes once. Errors: as of().
+  absl::StatusOr<bool> is_later(const Id128& session_id,
+                                const std::function<bool(const std::string& metadata)>& is_true);
+
+ private:
+  // What the list says of a session.
+  struct Row {
+    Id128 session_id;
+    bool names_metadata = false;
+    std::uint64_t metadata_hash = 0;
+  };
+
+  absl::StatusOr<const Row*> find(const Id128& session_id);  // null: it is not listed
+  const Row* find_in_list(const Id128& session_id);
+  absl::Status read_list();
+  absl::StatusOr<std::string> read(const Row& row);
+
+  std::string bus_directory_;
+  std::string journal_root_;
+  std::vector<Row> rows_;
+  std::size_t found_ = 0;        // of rows_: the last one
+  std::uint64_t read_hash_ = 0;  // of read_; 0: nothing was read
+  std::string read_;
+};
+
+}  // namespace lapwing
