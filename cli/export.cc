@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "cli/command_help.h"
@@ -12,6 +13,8 @@
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/number_option.h"
+#include "cli/other_feed.h"
+#include "cli/say.h"
 #include "cli/stop_signal.h"
 #include "lapwing/dbn.h"
 #include "lapwing/recording.h"
@@ -84,13 +87,14 @@ class Export {
   PosixDisk disk_;
   std::optional<RecordingFormat> format_;  // from the first records on
   std::unique_ptr<RecordWriter> writer_;
+  Id128 session_;  // of the last records
 };
 
 absl::Status Export::open(const RecordBatch& batch) {
-  absl::StatusOr<RecordingFormat> format = RecordingFormat::choose(
-      batch, options_.out, [bus = options_.bus] { return dbn_metadata_of(bus); });
+  absl::StatusOr<RecordingFormat> format =
+      RecordingFormat::choose(batch, options_.out, dbn_metadata_of(options_.bus));
   if (!format.ok()) return format.status();
-  const absl::StatusOr<std::string> head = format->head(dbn::kUndefTimestamp);
+  const absl::StatusOr<std::string> head = format->head(dbn::kUndefTimestamp, session_of(batch));
   if (!head.ok()) return head.status();
   absl::StatusOr<std::unique_ptr<RecordWriter>> writer =
       RecordWriter::create_whole(disk_, options_.out, *head, format->record_bytes());
@@ -105,6 +109,12 @@ absl::Status Export::write(const RecordBatch& batch) {
     if (absl::Status opened = open(batch); !opened.ok()) return opened;
   }
   if (absl::Status fits = format_->check(batch); !fits.ok()) return fits;
+  const Id128 before = std::exchange(session_, session_of(batch));
+  if (before != session_ && !before.is_zero()) {
+    const absl::StatusOr<bool> is_same = format_->is_same_feed(before, session_);
+    if (!is_same.ok()) return is_same.status();
+    if (!*is_same) say(other_feed(options_.out));
+  }
   return writer_->write(batch.records);
 }
 

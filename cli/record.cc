@@ -22,6 +22,7 @@
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/number_option.h"
+#include "cli/other_feed.h"
 #include "cli/say.h"
 #include "cli/service_manager.h"
 #include "cli/stop_signal.h"
@@ -182,6 +183,7 @@ class Record {
   Recording recording_;
   ServiceWatchdog watchdog_;
   std::uint64_t next_commit_ns_ = 0;
+  std::uint64_t foreign_sessions_ = 0;
 };
 
 absl::Status Record::tick() {
@@ -204,7 +206,10 @@ int Record::run() {
   const Subscriber& subscriber = source->subscriber();
   FollowHandlers handlers;
   handlers.on_records = [&](const FollowedRecords& records) {
-    return recording_.append(RecordBatch::of(subscriber, records.bytes));
+    absl::Status appended = recording_.append(RecordBatch::of(subscriber, records.bytes));
+    const std::uint64_t foreign = recording_.counters().foreign_sessions;
+    if (std::exchange(foreign_sessions_, foreign) != foreign) say(other_feed(options_.out));
+    return appended;
   };
   handlers.on_state = [&](std::span<const std::byte> entry) {
     return recording_.append_state(*subscriber.fold(), entry);

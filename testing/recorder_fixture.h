@@ -62,7 +62,7 @@ inline StoredPosition feed_position(Sequence n) {
 }
 
 inline RecordingFilesOptions recording_options(const std::string& path, const Rotation& rotation) {
-  return {path, rotation, [] { return absl::StatusOr<std::string>(mbo_metadata()); }};
+  return {path, rotation, [](const Id128&) { return absl::StatusOr<std::string>(mbo_metadata()); }};
 }
 
 inline std::unique_ptr<RecordingFiles> prepared(Disk& disk, const RecordingFilesOptions& options) {

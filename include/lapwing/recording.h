@@ -87,7 +87,7 @@ struct Rotation {
 
 struct RecordingOptions {
   std::string path = {};
-  std::string directory = {};  // of the bus: its feed's metadata go into each DBN file
+  std::string directory = {};  // of the bus: the metadata of its sessions go into DBN files
   Rotation rotation = {};
 };
 
@@ -100,6 +100,8 @@ struct RecordBatch {
   std::uint32_t record_bytes = 0;
   // Null: nobody has described them. DBN files do not need it.
   std::shared_ptr<const Schema> description = {};
+  // Of the records: whose feed's metadata a DBN file gets. Zero: that of `last`.
+  Id128 session_id = {};
 
   // Records that the subscriber has just read, with what it says of them and their position.
   [[nodiscard]] static RecordBatch of(const Subscriber& subscriber,
@@ -109,6 +111,9 @@ struct RecordBatch {
 struct RecordingCounters {
   std::uint64_t records = 0;  // in the whole recording, those of earlier runs included
   std::uint64_t files = 0;    // that this object has written to
+  // Sessions whose feed has other symbols, or another dataset, than the DBN file that their records
+  // went into says. Always 0 with a rotation: then such a session begins a file.
+  std::uint64_t foreign_sessions = 0;
 };
 
 class Recording {

@@ -43,7 +43,8 @@ RecordBatch RecordBatch::of(const Subscriber& subscriber, std::span<const std::b
           .records = records,
           .last = subscriber.position(),
           .record_bytes = subscriber.record_bytes(),
-          .description = subscriber.description()};
+          .description = subscriber.description(),
+          .session_id = subscriber.session_id()};
 }
 
 struct Recording::State {
@@ -66,8 +67,7 @@ struct Recording::State {
 
 absl::Status Recording::State::open() {
   auto prepared = RecordingFiles::prepare(
-      disk, {options.path, options.rotation,
-             [directory = options.directory] { return dbn_metadata_of(directory); }});
+      disk, {options.path, options.rotation, dbn_metadata_of(options.directory)});
   if (!prepared.ok()) return prepared.status();
   files = *std::move(prepared);
   return absl::OkStatus();
@@ -144,6 +144,7 @@ absl::Status Recording::end_state(const RecordBatch& as_of) {
   RecordBatch batch = state.state_kind;
   batch.records = records;
   batch.last = as_of.last;
+  batch.session_id = as_of.session_id;
   batch.description = as_of.description;
   absl::Status done = state.files->append_state(batch);
   if (done.ok() && !records.empty()) state.appended = as_of.last;
@@ -165,7 +166,9 @@ absl::Status Recording::finish(const RecordBatch& joined) {
 }
 
 RecordingCounters Recording::counters() const {
-  return {.records = state_->files->records(), .files = state_->files->files()};
+  return {.records = state_->files->records(),
+          .files = state_->files->files(),
+          .foreign_sessions = state_->files->foreign_sessions()};
 }
 
 }  // namespace lapwing

@@ -87,9 +87,11 @@ absl::Status RecordingFiles::record(const RecordBatch& batch) {
   if (absl::Status chosen = choose_format(batch); !chosen.ok()) return chosen;
   if (absl::Status fits = format_->check(batch); !fits.ok()) return fits;
   if (writer_ == nullptr) {
+    session_ = session_of(batch);
     absl::Status opened = open(began_with(format_->clock().time_ns(batch.records)));
     if (!opened.ok()) return opened;
   }
+  if (absl::Status followed = follow_feed(batch); !followed.ok()) return followed;
   if (options_.rotation.on()) return record_in_parts(batch);
   uncommitted_ = true;
   records_ += batch.records.size() / format_->record_bytes();
@@ -135,6 +137,7 @@ absl::Status RecordingFiles::record_state(const RecordBatch& batch) {
     if (time_ns != dbn::kUndefTimestamp) newest_ns = std::max(newest_ns, time_ns);
   }
   if (newest_ns == 0) newest_ns = dbn::kUndefTimestamp;
+  session_ = session_of(batch);
   if (absl::Status opened = open(newest_ns); !opened.ok()) return opened;
   records_ += batch.records.size() / record_bytes;
   uncommitted_ = has_records_ = true;
@@ -203,6 +206,22 @@ std::uint64_t RecordingFiles::began_with(std::uint64_t time_ns) const {
   return time_ns;
 }
 
+// A series gets a new file where the records of another feed begin.
+absl::Status RecordingFiles::follow_feed(const RecordBatch& batch) {
+  session_ = session_of(batch);
+  if (std::exchange(judged_session_, session_) == session_) return absl::OkStatus();
+  const absl::StatusOr<bool> is_same = format_->is_same_feed(file_session_, session_);
+  if (!is_same.ok()) return is_same.status();
+  if (*is_same) return absl::OkStatus();
+  if (!options_.rotation.on()) {
+    ++foreign_sessions_;
+    return absl::OkStatus();
+  }
+  StoredPosition position = batch.last;  // of the record before the batch
+  position.sequence -= batch.records.size() / format_->record_bytes();
+  return rotate(position, began_with(format_->clock().time_ns(batch.records)));
+}
+
 absl::Status RecordingFiles::rotate(const StoredPosition& position, std::uint64_t time_ns) {
   if (absl::Status ended = writer_->finish(); !ended.ok()) return ended;
   RecordingPosition ended_file = at_;
@@ -228,6 +247,7 @@ absl::Status RecordingFiles::open(std::uint64_t time_ns) {
   has_records_ = true;
   event_records_ = at_.event_records;
   stray_records_ = at_.stray_records;
+  file_session_ = at_.position.session_id;
   ++files_;
   return absl::OkStatus();
 }
@@ -245,7 +265,7 @@ absl::Status RecordingFiles::remove_leftover() const {
 // Steps 2 and 3. FILE.position comes first: a file without one is never ours.
 absl::Status RecordingFiles::begin_file(RecordingPosition next, std::uint64_t time_ns) {
   const absl::StatusOr<std::string> head =
-      format_->head(options_.rotation.on() ? time_ns : dbn::kUndefTimestamp);
+      format_->head(options_.rotation.on() ? time_ns : dbn::kUndefTimestamp, session_);
   if (!head.ok()) return head.status();
   // A number of which nothing is believed is given again.
   if (next.bytes > 0 || next.part == 0) ++next.part;
@@ -269,6 +289,7 @@ absl::Status RecordingFiles::begin_file(RecordingPosition next, std::uint64_t ti
   auto writer = RecordWriter::create(disk_, path, *head, format_->record_bytes());
   if (!writer.ok()) return writer.status();
   writer_ = *std::move(writer);
+  file_session_ = session_;
   has_records_ = false;
   event_records_ = 0;
   stray_records_ = 0;
@@ -308,6 +329,7 @@ absl::Status RecordingFiles::finish(const RecordBatch& joined) {
   const bool is_joined = !joined.schema.empty() && !joined.last.session_id.is_zero();
   if (empty && is_joined && !options_.rotation.on()) {
     absl::Status opened = choose_format(joined);
+    session_ = session_of(joined);
     if (opened.ok()) opened = open(dbn::kUndefTimestamp);
     if (absl::Status kept = keep(std::move(opened)); !kept.ok()) return kept;
   }

@@ -59,8 +59,9 @@ class RecordingFiles {
 
   // The last commit, where to go on; nullopt before the first one.
   std::optional<StoredPosition> position() const;
-  std::uint64_t records() const { return records_; }  // in the whole recording
-  std::uint64_t files() const { return files_; }      // written to by this object
+  std::uint64_t records() const { return records_; }                    // in the whole recording
+  std::uint64_t files() const { return files_; }                        // written to by this object
+  std::uint64_t foreign_sessions() const { return foreign_sessions_; }  // RecordingCounters
 
   // Makes or opens the file when the first records arrive. Errors: kRecordSize for records that are
   // not the recording's; those of RecordingFormat::choose(); kInvalidArgument for a rotation by
@@ -93,6 +94,7 @@ class RecordingFiles {
   bool rotation_due(bool period_is_over) const;
   bool period_is_over(std::uint64_t time_ns);
   std::uint64_t began_with(std::uint64_t time_ns) const;
+  absl::Status follow_feed(const RecordBatch& batch);
   absl::Status move_position(const RecordingPosition& position);
   absl::Status keep(absl::Status status);
 
@@ -105,6 +107,10 @@ class RecordingFiles {
   std::uint64_t records_ = 0;
   std::uint64_t files_ = 0;
   bool uncommitted_ = false;
+  std::uint64_t foreign_sessions_ = 0;
+  Id128 file_session_;                     // whose metadata the file that grows has
+  Id128 session_;                          // of the last records
+  Id128 judged_session_;                   // the last one that was compared with file_session_
   std::optional<RecordingFormat> format_;  // from the first records on
   std::unique_ptr<RecordWriter> writer_;
 

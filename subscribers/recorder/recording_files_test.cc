@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "lapwing/kv16.h"
@@ -43,6 +44,38 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+// Session n of a journal: its feed's symbols are those of n.
+Id128 session_id(std::uint8_t n) {
+  Id128 id;
+  id.bytes.fill(n);
+  return id;
+}
+
+absl::StatusOr<std::string> metadata_of_session(const Id128& id, std::uint64_t start_ns = 0) {
+  dbn::Metadata metadata;
+  metadata.dataset = "XTST.BOOK";
+  metadata.schema = dbn::SchemaId::kMbo;
+  metadata.start = start_ns;
+  metadata.mappings = {{absl::StrFormat("ES%d", id.bytes[0]), {{20240101, 20250101, "7"}}}};
+  return dbn::encode_metadata(metadata);
+}
+
+constexpr Sequence kBatch = 4 * kFeedEventRecords;  // whole events
+
+// The batch of records up to `last`, of that session.
+absl::Status append_batch(RecordingFiles& recording, Sequence last, std::uint8_t session) {
+  const std::string records = feed_records(last + 1 - kBatch, kBatch);
+  RecordBatch batch = feed_batch(records, last);
+  batch.session_id = batch.last.session_id = session_id(session);
+  return recording.append(batch);
+}
+
+StoredPosition position_in(Sequence last, std::uint8_t session) {
+  StoredPosition position = feed_position(last);
+  position.session_id = session_id(session);
+  return position;
+}
+
 }  // namespace
 
 TEST_CASE("A recording without rotation is one file with the feed's own metadata") {
@@ -75,6 +108,65 @@ TEST_CASE("A recording that ended before there was a position leaves nothing to 
   CHECK(on.disk.list(on.directory.path()).value().empty());
   recording = prepared(on.disk, recording_options(on.path, kOneFile));
   CHECK_FALSE(recording->position());
+}
+
+TEST_CASE("Records of another feed begin a file of a series, with its metadata") {
+  OnDisk on;
+  RecordingFilesOptions options = recording_options(on.path, kBySecond);
+  options.feed_metadata = [](const Id128& id) { return metadata_of_session(id); };
+  const std::vector<std::uint8_t> sessions = {1, 1, 2, 1};
+  for (const bool in_one_run : {true, false}) {
+    CAPTURE(in_one_run);
+    on.path = options.path = on.directory.file(in_one_run ? "one.dbn" : "runs.dbn");
+    auto recording = prepared(on.disk, options);
+    Sequence last = 0;
+    for (const std::uint8_t session : sessions) {
+      last += kBatch;
+      REQUIRE(append_batch(*recording, last, session).ok());
+      REQUIRE(recording->commit(position_in(last, session)).ok());
+      if (!in_one_run) recording = prepared(on.disk, options);
+    }
+    REQUIRE(recording->finish(feed_batch("", last)).ok());
+    CHECK(recording->foreign_sessions() == 0);
+    const auto files = on.files();
+    REQUIRE(files.size() == 3);
+    check_series(files, 1, 4 * kBatch);
+    CHECK(files[0].records.size() == 2 * kBatch);
+    CHECK(files[0].metadata.mappings.front().raw_symbol == "ES1");
+    CHECK(files[1].metadata.mappings.front().raw_symbol == "ES2");
+    CHECK(files[2].metadata.mappings.front().raw_symbol == "ES1");
+  }
+}
+
+TEST_CASE("One file keeps the metadata of its first feed, and counts the sessions of others") {
+  OnDisk on;
+  RecordingFilesOptions options = recording_options(on.path, kOneFile);
+  options.feed_metadata = [](const Id128& id) { return metadata_of_session(id); };
+  auto recording = prepared(on.disk, options);
+  Sequence last = 0;
+  for (const std::uint8_t session : std::vector<std::uint8_t>{1, 2, 2, 1, 2}) {
+    last += kBatch;
+    REQUIRE(append_batch(*recording, last, session).ok());
+  }
+  CHECK(recording->foreign_sessions() == 2);
+  REQUIRE(recording->finish(feed_batch("", last)).ok());
+  const RecordedFile file = read_recorded(on.disk, on.path);
+  CHECK(file.records.size() == 5 * kBatch);
+  CHECK(file.metadata.mappings.front().raw_symbol == "ES1");
+}
+
+TEST_CASE("Sessions whose feeds differ in their time range alone share a file") {
+  OnDisk on;
+  RecordingFilesOptions options = recording_options(on.path, kBySecond);
+  options.feed_metadata = [](const Id128& id) {
+    return metadata_of_session(session_id(1), id.bytes[0]);
+  };
+  auto recording = prepared(on.disk, options);
+  for (const std::uint8_t session : std::vector<std::uint8_t>{1, 2}) {
+    REQUIRE(append_batch(*recording, kBatch * session, session).ok());
+  }
+  REQUIRE(recording->finish(feed_batch("", 2 * kBatch)).ok());
+  CHECK(on.files().size() == 1);
 }
 
 TEST_CASE("Each period has its file, however the recording was cut into runs and batches") {

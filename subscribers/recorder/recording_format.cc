@@ -10,8 +10,8 @@
 #include "absl/strings/strip.h"
 #include "lapwing/dbn.h"
 #include "lapwing/error.h"
-#include "snapshot/bus_directory.h"
 #include "snapshot/dbn/dbn_metadata.h"
+#include "snapshot/dbn/session_metadata.h"
 #include "snapshot/recording/record_file.h"
 #include "snapshot/recording/record_writer.h"
 #include "snapshot/schema/known_schemas.h"
@@ -40,14 +40,22 @@ std::uint64_t hash_of(const RecordBatch& batch) {
 
 }  // namespace
 
-absl::StatusOr<std::string> dbn_metadata_of(const std::string& directory) {
-  absl::StatusOr<std::string> raw = read_feed_metadata(directory);
-  if (!raw.ok() || !raw->empty()) return raw;
-  return make_error(Errc::kBadInput,
-                    absl::StrCat("the bus in ", directory,
-                                 " has no DBN metadata, with which a DBN file begins; publish with "
-                                 "metadata (PublisherOptions::metadata), or name the file *",
-                                 kRecordFileSuffix));
+FeedMetadata dbn_metadata_of(const std::string& directory) {
+  const auto metadata = std::make_shared<SessionMetadata>(directory);
+  return [metadata, directory](const Id128& session_id) -> absl::StatusOr<std::string> {
+    absl::StatusOr<std::string> raw = metadata->of(session_id);
+    if (!raw.ok() || !raw->empty()) return raw;
+    return make_error(
+        Errc::kBadInput,
+        absl::StrCat("the bus in ", directory,
+                     " has no DBN metadata, with which a DBN file begins; publish with metadata "
+                     "(PublisherOptions::metadata), or name the file *",
+                     kRecordFileSuffix));
+  };
+}
+
+const Id128& session_of(const RecordBatch& batch) {
+  return batch.session_id.is_zero() ? batch.last.session_id : batch.session_id;
 }
 
 absl::StatusOr<RecordingFormat> RecordingFormat::choose(const RecordBatch& batch,
@@ -68,7 +76,7 @@ absl::StatusOr<RecordingFormat> RecordingFormat::choose(const RecordBatch& batch
 absl::StatusOr<RecordingFormat> RecordingFormat::dbn_files(const RecordBatch& batch,
                                                            const std::string& path,
                                                            FeedMetadata feed_metadata) {
-  const absl::StatusOr<std::string> raw = feed_metadata();
+  const absl::StatusOr<std::string> raw = feed_metadata(session_of(batch));
   if (!raw.ok()) return raw.status();
   const absl::StatusOr<dbn::Metadata> parsed = dbn::parse_metadata(std::as_bytes(std::span(*raw)));
   if (!parsed.ok()) return parsed.status();
@@ -140,9 +148,28 @@ absl::Status RecordingFormat::check(const RecordBatch& batch) const {
                                  " bytes; nothing of them was recorded"));
 }
 
-absl::StatusOr<std::string> RecordingFormat::head(std::uint64_t began_ns) const {
+absl::StatusOr<bool> RecordingFormat::is_same_feed(const Id128& session_id,
+                                                   const Id128& other) const {
+  if (!is_dbn() || session_id == other) return true;
+  const absl::StatusOr<std::string> raw = feed_metadata_(session_id);
+  if (!raw.ok()) return raw.status();
+  const absl::StatusOr<std::string> others = feed_metadata_(other);
+  if (!others.ok()) return others.status();
+  if (*raw == *others) return true;
+  absl::StatusOr<dbn::Metadata> parsed = dbn::parse_metadata(std::as_bytes(std::span(*raw)));
+  if (!parsed.ok()) return parsed.status();
+  const absl::StatusOr<dbn::Metadata> that = dbn::parse_metadata(std::as_bytes(std::span(*others)));
+  if (!that.ok()) return that.status();
+  parsed->start = that->start;
+  parsed->end = that->end;
+  parsed->limit = that->limit;
+  return *parsed == *that;
+}
+
+absl::StatusOr<std::string> RecordingFormat::head(std::uint64_t began_ns,
+                                                  const Id128& session_id) const {
   if (!is_dbn()) return record_file_head_;
-  absl::StatusOr<std::string> raw = feed_metadata_();
+  absl::StatusOr<std::string> raw = feed_metadata_(session_id);
   if (!raw.ok() || began_ns == dbn::kUndefTimestamp) return raw;
   // As DBN's documentation has it for files that were split; when it ends is not known yet.
   absl::Status set = dbn::set_time_range(*raw, began_ns, dbn::kUndefTimestamp);

@@ -4,7 +4,7 @@
 // .records or .records.zst makes a record file of DBN's records, too; one that ends in .dbn or
 // .dbn.zst is refused for records that DBN does not have.
 //
-// Thread safety: immutable. feed_metadata is called by choose() and head().
+// Thread safety: immutable. feed_metadata is called by choose(), head() and is_same_feed().
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,15 @@
 
 namespace lapwing {
 
-// The feed's DBN metadata, raw. Asked for whenever a DBN file is made.
-using FeedMetadata = std::function<absl::StatusOr<std::string>()>;
+// The DBN metadata of the feed of that session, raw.
+using FeedMetadata = std::function<absl::StatusOr<std::string>(const Id128& session_id)>;
 
-// That of the bus in `directory`. Errors: kBadInput if it has none, with what to do; those of
-// read_feed_metadata.
-absl::StatusOr<std::string> dbn_metadata_of(const std::string& directory);
+// Those of the sessions of the bus in `directory`. Errors of a call: kBadInput if the session has
+// none, with what to do; those of SessionMetadata.
+FeedMetadata dbn_metadata_of(const std::string& directory);
+
+// The session of the batch's records.
+const Id128& session_of(const RecordBatch& batch);
 
 class RecordingFormat {
  public:
@@ -47,8 +50,13 @@ class RecordingFormat {
   // Errors: kRecordSize.
   absl::Status check(const RecordBatch& batch) const;
   // What a file begins with. The metadata of a DBN file then say that its first record is of
-  // `began_ns`; kUndefTimestamp: they say what the feed's say. Errors: those of `feed_metadata`.
-  absl::StatusOr<std::string> head(std::uint64_t began_ns) const;
+  // `began_ns`; kUndefTimestamp: they say what the feed's say. They are those of that session.
+  // Errors: those of `feed_metadata`.
+  absl::StatusOr<std::string> head(std::uint64_t began_ns, const Id128& session_id) const;
+  // Whether a DBN file of one of these sessions says of the other one's records what is right:
+  // the dataset and all symbols, but for the time range. True for record files.
+  // Errors: those of `feed_metadata`, kBadInput.
+  absl::StatusOr<bool> is_same_feed(const Id128& session_id, const Id128& other) const;
 
  private:
   RecordingFormat(std::string path, RecordedKind kind)

@@ -130,5 +130,48 @@ class LiveRecording(SymbolsTest):
         self.assertIn(SAMSUNG, book.out())
 
 
+class OlderSessions(SymbolsTest):
+    """Two feeds, one after the other: each record keeps the symbols that it was published with."""
+
+    def setUp(self):
+        super().setUp()
+        for number, (symbol, instrument) in enumerate(((SAMSUNG, 1001), (HYNIX, 1001), (SAMSUNG, 2002))):
+            self.publish_bytes(feed.metadata("trades", {symbol: instrument, TOYOTA: 1003}, ())
+                               + feed.trade_of(instrument, 2 * number) + feed.trade_of(1003, 2 * number + 1))
+
+    def test_tail_shows_the_instrument_of_each_session(self):
+        self.assertEqual(self.instruments_of(TOYOTA), [1003, 1003, 1003])
+        self.assertEqual(self.instruments_of(SAMSUNG), [1001, 2002])
+        gone = self.tail(HYNIX, expect=NOT_FOUND)  # as of the last session, after its records
+        self.assertEqual(len(gone.out().splitlines()), 2)
+
+    def test_a_series_has_a_file_for_each_feed_and_one_file_says_that_they_differ(self):
+        self.run_to_end("series", "record", "--out", self.folder / "day.dbn", "--rotate-every", "1d", "--from",
+                        "start", "--until-closed")
+        files = sorted(self.folder.glob("day.0*.dbn"))
+        self.assertEqual(len(files), 3)
+        for number, (path, symbol) in enumerate(zip(files, (SAMSUNG, HYNIX, SAMSUNG))):
+            again = str(self.folder / f"again{number}")
+            self.run_to_end("again", "publish", "--source", f"dbn:{path}", bus=again)
+            self.assertEqual(self.instruments_of(symbol, bus=again), [(1001, 1001, 2002)[number]])
+        for command, *options in (("record", "--from", "start", "--until-closed"), ("export",)):
+            out = self.folder / f"{command}.dbn"
+            one = self.run_to_end(command, command, "--out", out, *options)
+            self.assertEqual(one.err().count("the symbols or the dataset of the feed have changed"), 2)
+            self.assertIn(SAMSUNG.encode(), out.read_bytes()[:600])
+
+    def test_a_range_of_a_session_is_exported_with_its_own_symbols(self):
+        out, again = self.folder / "second.dbn", str(self.folder / "again")
+        self.run_to_end("export", "export", "--out", out, "--first", 3, "--last", 4)
+        self.run_to_end("again", "publish", "--source", f"dbn:{out}", bus=again)
+        self.assertEqual(self.instruments_of(HYNIX, bus=again), [1001])
+
+    def test_a_journal_that_is_published_again_says_that_its_feeds_differ(self):
+        again = str(self.folder / "again")
+        published = self.run_to_end("again", "publish", "--source", f"journal:{self.bus}", bus=again)
+        self.assertIn("was published by feeds with different metadata", published.err())
+        self.assertEqual(self.instruments_of(SAMSUNG, bus=again), [2002])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,20 @@
+// What `record` and `export` say when a DBN file gets records of another feed than its metadata.
+//
+// Thread safety: free function.
+#pragma once
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace lapwing::cli {
+
+inline std::string other_feed(const std::string& file) {
+  return absl::StrCat(file,
+                      ": the symbols or the dataset of the feed have changed, and the file "
+                      "keeps those of its first record. Record with --rotate-every or "
+                      "--rotate-bytes to begin a file with each feed, or export each "
+                      "session's range on its own");
+}
+
+}  // namespace lapwing::cli
