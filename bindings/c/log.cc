@@ -65,7 +65,7 @@ class Log {
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
   // The parent delivers the lines that wait. This thread is the only one here; it may be inside the
-  // function, and goes on to deliver. Allocates and frees nothing.
+  // function, and continues to deliver. Allocates and frees nothing.
   void unlock_in_child() {
     if (function_ != nullptr) stale_ = lines_.size();
     delivers_ = delivers_ && deliverer_ == std::this_thread::get_id();

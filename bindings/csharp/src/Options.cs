@@ -8,7 +8,7 @@ namespace Lapwing
     {
         static LapwingException Invalid(string words) => new LapwingException(ErrorCode.InvalidArgument, words);
 
-        /// <summary>The number of an enumeration's value; 0 where there is none, which is the default.</summary>
+        /// <summary>The number of an enumeration's value; 0, the default, if it is null.</summary>
         internal static uint Choice<T>(string name, T? value)
             where T : struct
         {
@@ -23,7 +23,7 @@ namespace Lapwing
 
         internal static uint Size(string name, int value) => (uint)Size(name, (long)value);
 
-        /// <summary>Nanoseconds; 0, the library's default, where there is none.</summary>
+        /// <summary>Nanoseconds; 0, the library's default, if it is null.</summary>
         internal static long Span(string name, TimeSpan? value)
         {
             if (value == null) return 0;

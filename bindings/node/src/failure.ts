@@ -33,7 +33,7 @@ export class LapwingError extends Error {
 
 const names = new Map<number, string>();
 
-/** 'timed-out'; 'unknown' for a number that is none. */
+/** 'timed-out'; 'unknown' for a number without a name. */
 export function errorName(number: number): string {
   let name = names.get(number);
   if (name === undefined) names.set(number, (name = native.lapwing_error_name(number) as string));

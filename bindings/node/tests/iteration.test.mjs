@@ -1,4 +1,4 @@
-// An iteration goes on after a timeout, an abort or a lost race, and loses nothing.
+// An iteration continues after a timeout, an abort or a lost race, and loses nothing.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';

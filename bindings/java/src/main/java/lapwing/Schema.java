@@ -87,7 +87,7 @@ public record Schema(String name, int version, int recordBytes, long hash, List<
         + String.join(", ", fields.stream().map(Field::name).toList()));
   }
 
-  /** The field of that name; null: there is none. */
+  /** The field of that name, or null if the schema has no such field. */
   Field find(String name) {
     for (Field field : fields) {
       if (field.name().equals(name)) {
