@@ -73,7 +73,7 @@ build_cpp() {
 build_target() {  # NAME LOG
   cmake --build "$native" --target "$1" >"$2" 2>&1 && echo built >>"$2"
 }
-is_unknown() { grep -qE 'unknown target|No rule to make target' "$1"; }
+is_unknown() { grep -qE "unknown target '|No rule to make target" "$1"; }
 package_hint() {
   case $1 in
     zeromq) printf 'apt-get install libzmq3-dev' ;;
