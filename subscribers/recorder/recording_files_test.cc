@@ -17,8 +17,8 @@
 namespace lapwing {
 namespace {
 
-constexpr Rotation kOneFile{};
-constexpr Rotation kBySecond{.every = std::chrono::seconds(1)};  // 300 records a file
+const Rotation kOneFile;
+const Rotation kBySecond{.every = std::chrono::seconds(1)};  // 300 records a file
 constexpr Sequence kPerSecond = 300;
 
 struct OnDisk {

@@ -10,8 +10,8 @@
 namespace lapwing {
 namespace {
 
-constexpr Rotation kOneFile{};
-constexpr Rotation kBySecond{.every = std::chrono::seconds(1)};  // 300 records a file
+const Rotation kOneFile;
+const Rotation kBySecond{.every = std::chrono::seconds(1)};  // 300 records a file
 
 struct OnDisk {
   TemporaryDirectory directory;
