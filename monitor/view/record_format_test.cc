@@ -32,8 +32,6 @@ struct Shown {
   std::string text;
   std::string csv;
   std::string json;
-
-  friend bool operator==(const Shown&, const Shown&) = default;
 };
 
 Shown show(double wide, float narrow) {
