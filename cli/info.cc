@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -95,6 +96,15 @@ void print_journal(const JournalStatus& journal) {
   std::cout << '\n';
 }
 
+// A bus may have thousands of sessions; what a person reads are the newest.
+template <typename Item>
+void for_each_newest(const std::vector<Item>& items, void (*print)(const Item&)) {
+  constexpr std::size_t kShown = 20;
+  const std::size_t hidden = items.size() > kShown ? items.size() - kShown : 0;
+  if (hidden > 0) std::cout << "    " << hidden << " older: see info --json\n";
+  for (std::size_t i = hidden; i < items.size(); ++i) print(items[i]);
+}
+
 void print_journals(const absl::StatusOr<std::vector<JournalStatus>>& journals) {
   if (!journals.ok()) {
     std::cout << "  kept       unknown: " << message_of(journals.status()) << '\n';
@@ -103,7 +113,7 @@ void print_journals(const absl::StatusOr<std::vector<JournalStatus>>& journals) 
   const JournalSize size = total_size(*journals);
   std::cout << "  kept       " << size.segments << " segments, " << size.bytes << " bytes\n"
             << "  journals\n";
-  for (const JournalStatus& journal : *journals) print_journal(journal);
+  for_each_newest(*journals, print_journal);
 }
 
 void print_session(const SessionRecord& session) {
@@ -152,7 +162,7 @@ void print_fields(const RecordIdentity& records) {
 void print_sessions(const BusStatus& bus) {
   print_journals(bus.journals);
   std::cout << "  sessions\n";
-  for (const SessionRecord& session : *bus.sessions) print_session(session);
+  for_each_newest(*bus.sessions, print_session);
 }
 
 void print_text(const BusStatus& bus) {

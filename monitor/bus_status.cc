@@ -142,9 +142,7 @@ absl::StatusOr<std::vector<JournalStatus>> read_listed(Disk& disk, const std::st
     if (!journals.empty()) journals.back().is_discarded = true;
     JournalStatus& journal = journals.emplace_back();
     journal.id = listed.id();
-    journal.sessions = static_cast<std::uint64_t>(
-        std::ranges::count(sessions, listed.id(),
-                           [](const SessionRecord& session) { return session.begin.journal_id; }));
+    journal.sessions = listed.sessions;
     journal.oldest = retained->oldest;
     journal.end = listed.last.end;
     if (journal.end) journal.last = journal.end->last;

@@ -9,10 +9,10 @@ std::vector<ListedJournal> listed_journals(const std::vector<SessionRecord>& ses
   std::vector<ListedJournal> journals;
   for (const SessionRecord& session : sessions) {
     if (journals.empty() || journals.back().id() != session.begin.journal_id) {
-      journals.push_back({session, session});
-    } else {
-      journals.back().last = session;
+      journals.push_back({.first = session, .last = session});
     }
+    journals.back().last = session;
+    ++journals.back().sessions;
   }
   return journals;
 }

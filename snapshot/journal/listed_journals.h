@@ -19,6 +19,7 @@ namespace lapwing {
 struct ListedJournal {
   SessionRecord first;  // its first session
   SessionRecord last;   // its last session; has an end if the journal is discarded
+  std::uint64_t sessions = 0;
 
   const Id128& id() const { return first.begin.journal_id; }
 };

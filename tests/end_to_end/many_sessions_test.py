@@ -37,7 +37,8 @@ class AMillionSessions(harness.BusTest):
                         self.folder / "recorded.records")
         self.run_to_end("health", "health", expect=5)
         info = self.run_to_end("info", "info").out()
-        self.assertIn(f"from {RECORDS + 1} to {RECORDS}", info)
+        self.assertEqual(info.count(f"from {RECORDS + 1} to {RECORDS}"), 20)
+        self.assertIn(f"{SESSIONS - 20} older: see info --json", info)
 
     def test_the_next_publisher_continues_and_resumes(self):
         source = f"kv16:keys=9,records={2 * RECORDS}"
