@@ -28,21 +28,6 @@
 namespace lapwing {
 namespace {
 
-absl::Status check_capacity(std::uint64_t capacity, std::uint32_t slot_bytes) {
-  const std::uint64_t lowest = capacity_min(slot_bytes);
-  if (std::has_single_bit(capacity) && capacity >= lowest && capacity <= kCapacityMax) {
-    return absl::OkStatus();
-  }
-  const std::uint64_t nearest = std::clamp(capacity, lowest, kCapacityMax) == capacity
-                                    ? std::bit_ceil(capacity)
-                                : capacity < lowest ? lowest
-                                                    : kCapacityMax;
-  return make_error(Errc::kInvalidArgument,
-                    absl::StrCat("a capacity of ", capacity, " slots of ", slot_bytes,
-                                 " bytes is not a power of two from ", lowest, " to ", kCapacityMax,
-                                 "; use --capacity ", nearest));
-}
-
 absl::Status check_spec(const RingSpec& spec) {
   if (spec.record_bytes < kRecordBytesMin || spec.record_bytes > kRecordBytesMax) {
     return make_error(Errc::kInvalidArgument,
@@ -189,6 +174,21 @@ absl::Status give_name(int fd, int directory_fd, const std::string& name, const 
 }
 
 }  // namespace
+
+absl::Status check_capacity(std::uint64_t capacity, std::uint32_t slot_bytes) {
+  const std::uint64_t lowest = capacity_min(slot_bytes);
+  if (std::has_single_bit(capacity) && capacity >= lowest && capacity <= kCapacityMax) {
+    return absl::OkStatus();
+  }
+  const std::uint64_t nearest = std::clamp(capacity, lowest, kCapacityMax) == capacity
+                                    ? std::bit_ceil(capacity)
+                                : capacity < lowest ? lowest
+                                                    : kCapacityMax;
+  return make_error(Errc::kInvalidArgument,
+                    absl::StrCat("a capacity of ", capacity, " slots of ", slot_bytes,
+                                 " bytes is not a power of two from ", lowest, " to ", kCapacityMax,
+                                 "; use --capacity ", nearest));
+}
 
 absl::StatusOr<RingFile> RingFile::create(const RingSpec& spec) {
   if (absl::Status status = check_spec(spec); !status.ok()) return status;

@@ -48,6 +48,9 @@ struct RingSpec {
   std::optional<unsigned> group;  // gid that may read
 };
 
+// Errors: kInvalidArgument, with a capacity that is valid.
+absl::Status check_capacity(std::uint64_t capacity, std::uint32_t slot_bytes);
+
 class RingFile {
  public:
   // Page 1 starts with head, archived and durable at session_first - 1, oldest at session_first,

@@ -15,6 +15,7 @@
 #include "cli/number_option.h"
 #include "cli/say.h"
 #include "cli/stop_signal.h"
+#include "cli/text_option.h"
 #include "cli/wait_option.h"
 #include "monitor/json_text.h"
 #include "os/kernel.h"
@@ -51,7 +52,7 @@ absl::StatusOr<Start> parse_from(const std::string& from) {
   }
   return make_error(
       Errc::kInvalidArgument,
-      absl::StrCat("--from ", from,
+      absl::StrCat(from,
                    " is not valid; use live, start, seq:N (N from 1), time:RFC3339 (for example "
                    "time:2026-11-20T14:30:00Z), after:POSITION (as `lapwing cursors` shows it), "
                    "snapshot or snapshot:FOLD"));
@@ -332,6 +333,7 @@ void add_follow_options(CLI::App& command, FollowOptions& options) {
                   "`lapwing cursors` shows it), or snapshot (the state of the newest checkpoint, "
                   "then the records after it; snapshot:FOLD names the fold)")
       ->capture_default_str()
+      ->check(parsed_by(parse_from))
       ->type_name("WHERE");
   command.add_option("--count", options.count, "end after this many records")
       ->check(whole_number(1))

@@ -18,6 +18,7 @@
 #include "cli/say.h"
 #include "cli/service_manager.h"
 #include "cli/stop_signal.h"
+#include "cli/text_option.h"
 #include "cli/thread_options.h"
 #include "lapwing/histogram.h"
 #include "lapwing/publisher.h"
@@ -83,8 +84,8 @@ absl::StatusOr<std::optional<unsigned>> find_group(const std::string& name) {
   if (const group* entry = getgrnam(name.c_str()); entry != nullptr) return entry->gr_gid;
   return make_error(
       Errc::kInvalidArgument,
-      absl::StrCat("--group ", name,
-                   ": no such group on this machine; give the name or number of an existing one"));
+      absl::StrCat(name,
+                   " is not a group of this machine; give the name or number of an existing one"));
 }
 
 // A stop that came while the source was silent: a proper end, not an error of the source.
@@ -230,6 +231,10 @@ absl::Status Publish::open() {
   feed_options.passes = options_.loop;
   feed_options.stopped = stop_requested;
   absl::StatusOr<std::unique_ptr<Feed>> feed = open_feed(options_.source, feed_options);
+  if (errc_of(feed.status()) == Errc::kInvalidArgument) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("--source: ", feed.status().message()));
+  }
   if (!feed.ok()) return feed.status();
   feed_ = *std::move(feed);
   const FeedDescription& records = feed_->description();
@@ -370,6 +375,7 @@ void add_feed_options(CLI::App& command, PublishOptions& options) {
       .add_option("--pace", options.pace,
                   "max, recorded (pauses cut to one second), recorded*N (N times as fast), or a "
                   "number of records a second")
+      ->check(parsed_by(parse_pace))
       ->capture_default_str();
   command.add_option("--loop", options.loop, "passes over the source; 0: repeat forever")
       ->check(whole_number(0))
@@ -421,6 +427,8 @@ void add_ring_options(CLI::App& command, PublishOptions& options) {
   command.add_flag("--huge-pages", options.huge_pages,
                    "use huge pages for the ring; fail if there are none");
   command.add_option("--group", options.group, "group whose members may read the bus")
+      ->check(not_empty())
+      ->check(parsed_by(find_group))
       ->type_name("G");
 }
 

@@ -26,6 +26,7 @@
 #include "cli/say.h"
 #include "cli/service_manager.h"
 #include "cli/stop_signal.h"
+#include "cli/text_option.h"
 #include "lapwing/error.h"
 #include "lapwing/recording.h"
 #include "os/kernel.h"
@@ -162,12 +163,6 @@ absl::StatusOr<Rotation> rotation_of(const RecordOptions& options) {
   if (loaded.ok()) return rotation;
   return make_error(Errc::kInvalidArgument,
                     absl::StrCat("--time-zone: ", absl::string_view(loaded.message())));
-}
-
-// An empty text is not the default.
-CLI::Validator not_empty() {
-  return CLI::Validator(
-      [](const std::string& text) { return text.empty() ? std::string("it is empty") : ""; }, "");
 }
 
 class Record {

@@ -21,6 +21,7 @@
 #include "cli/service_manager.h"
 #include "cli/standard_streams.h"
 #include "cli/stop_signal.h"
+#include "cli/text_option.h"
 #include "cli/version.h"
 #include "lapwing/error.h"
 #include "monitor/http/server.h"
@@ -212,6 +213,7 @@ void add_serve(CLI::App& app, Run& run) {
                   "a subscriber that is to be there: its absence is a metric")
       ->type_name("BUS:NAME");
   command.add_option("--listen", options->listen, "an IP address and a port, or unix:PATH")
+      ->check(parsed_by(parse_listen_address))
       ->type_name("ADDRESS")
       ->default_str("127.0.0.1:9477");
   command

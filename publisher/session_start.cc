@@ -217,6 +217,10 @@ absl::Status Starter::prepare() {
         absl::StrCat("segment size ", options_.segment_bytes, ": give a power of two from ",
                      kSegmentSlotBytesMin, " to ", kSegmentSlotBytesMax, " bytes"));
   }
+  if (options_.capacity != 0) {
+    const absl::Status valid = check_capacity(options_.capacity, geometry_.slot_bytes);
+    if (!valid.ok()) return valid;
+  }
   session_.disk =
       options_.make_disk ? options_.make_disk() : std::make_unique<PosixDisk>(options_.group);
   if (absl::Status ready = register_membarrier_private(); !ready.ok()) return ready;

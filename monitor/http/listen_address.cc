@@ -14,7 +14,7 @@ absl::StatusOr<ListenAddress> parse_listen_address(absl::string_view text) {
   const absl::Status wrong =
       make_error(Errc::kInvalidArgument,
                  absl::StrCat(text,
-                              " is no address to listen at; give one like 127.0.0.1:9477, "
+                              " is not an address to listen at; give one like 127.0.0.1:9477, "
                               "[::1]:9477 or unix:/run/lapwing.sock"));
   ListenAddress listen;
   if (absl::ConsumePrefix(&text, "unix:")) {

@@ -1,0 +1,26 @@
+// Checks of options that are texts: a wrong one is refused before anything begins, in a message
+// that names the option.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <utility>
+
+namespace lapwing::cli {
+
+// For an option whose default is not the empty text.
+inline CLI::Validator not_empty() {
+  return CLI::Validator(
+      [](const std::string& text) { return text.empty() ? std::string("it is empty") : ""; }, "");
+}
+
+// `parse` takes a text and returns a StatusOr.
+template <typename Parse>
+CLI::Validator parsed_by(Parse parse) {
+  const auto check = [parse = std::move(parse)](const std::string& text) -> std::string {
+    return std::string(parse(text).status().message());
+  };
+  return CLI::Validator(check, "");
+}
+
+}  // namespace lapwing::cli
