@@ -1,9 +1,11 @@
 #include "publisher/feeds/looping_feed.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <cstring>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -144,7 +146,7 @@ TEST_CASE("Skipping counts the clears between the passes too") {
     REQUIRE(resumed.ok());
     CHECK(resumed->position == skip);
     std::vector<dbn::MboMsg> rest(resumed->rest.records.size() / sizeof(dbn::MboMsg));
-    std::memcpy(rest.data(), resumed->rest.records.data(), resumed->rest.records.size());
+    std::ranges::copy(resumed->rest.records, std::as_writable_bytes(std::span(rest)).begin());
     for (const dbn::MboMsg& record : play(*feed)) rest.push_back(record);
     REQUIRE(rest.size() == whole.size() - skip);
     CHECK((rest.empty() || std::memcmp(rest.data(), &whole[skip], rest.size() * 56) == 0));
