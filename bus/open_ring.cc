@@ -116,7 +116,18 @@ absl::StatusOr<DirectoryIdentity> directory_identity(const std::string& director
   if (stat(directory.c_str(), &info) != 0) {
     return make_system_error(errno, absl::StrCat("looking at the directory ", directory));
   }
-  return DirectoryIdentity{info.st_dev, info.st_ino};
+  return DirectoryIdentity{info.st_dev, info.st_ino, info.st_uid};
+}
+
+std::optional<uid_t> foreign_user(const std::string& path, uid_t owner) {
+  struct stat info{};
+  std::filesystem::path nearest(path);
+  while (lstat(nearest.c_str(), &info) != 0) {
+    if (!nearest.has_relative_path()) return std::nullopt;
+    nearest = nearest.parent_path();
+  }
+  if (info.st_uid == owner || info.st_uid == 0) return std::nullopt;
+  return info.st_uid;
 }
 
 std::string ring_file_name(const Id128& session_id) {
@@ -142,11 +153,18 @@ absl::StatusOr<OpenRing> OpenRing::open(const std::string& path) {
   if (fstat(fd->get(), &info) != 0) {
     return make_system_error(errno, absl::StrCat("looking at the ring file ", path));
   }
-  const auto bytes = static_cast<std::uint64_t>(info.st_size);
   const absl::StatusOr<RingHeader> header = read_header(fd->get(), path);
   if (!header.ok()) return header.status();
+  const auto bytes = static_cast<std::uint64_t>(info.st_size);
   if (absl::Status sound = check_ring_header(*header, bytes, path); !sound.ok()) return sound;
-  return OpenRing(*std::move(fd), *std::move(file), bytes, *header);
+  return OpenRing(*std::move(fd), *std::move(file), info, *header);
 }
+
+OpenRing::OpenRing(UniqueFd fd, NamedFile file, const struct stat& info, const RingHeader& header)
+    : fd_(std::move(fd)),
+      file_(std::move(file)),
+      bytes_(static_cast<std::uint64_t>(info.st_size)),
+      user_(info.st_uid),
+      header_(header) {}
 
 }  // namespace lapwing

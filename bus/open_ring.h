@@ -2,7 +2,8 @@
 //
 // A path that stands in a file (bus.json, `sessions`) is a claim. Before a ring is recovered from,
 // read without a publisher or removed, its own header must say that it is the ring of this
-// directory and this session, and no publisher may hold it.
+// directory and this session, it must be a file of the user that owns the directory (in /dev/shm
+// others may take a name when its owner's files are gone), and no publisher may hold it.
 //
 // Who lives. A publisher locks its ring (F_OFD_SETLK, a write lock) before the file has a name, and
 // the kernel keeps the lock until the descriptor and every mapping made through it are gone: until
@@ -13,7 +14,11 @@
 // Thread safety: const, any thread. Owns a descriptor.
 #pragma once
 
+#include <sys/stat.h>
+#include <sys/types.h>
+
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -29,12 +34,17 @@ namespace lapwing {
 struct DirectoryIdentity {
   std::uint64_t device = 0;  // st_dev
   std::uint64_t inode = 0;   // st_ino; 0: none
+  uid_t owner = 0;           // st_uid
 
   friend bool operator==(const DirectoryIdentity&, const DirectoryIdentity&) = default;
 };
 
 // Errors: kNotFound, kNotPermitted, kSystem.
 absl::StatusOr<DirectoryIdentity> directory_identity(const std::string& directory);
+
+// Whose `path` is, if it is neither `owner`'s nor root's. If `path` cannot be looked at: the same of
+// the nearest directory above it that can be.
+std::optional<uid_t> foreign_user(const std::string& path, uid_t owner);
 
 // What the ring file of a session is called.
 std::string ring_file_name(const Id128& session_id);
@@ -53,8 +63,11 @@ class OpenRing {
   std::uint64_t bytes() const { return bytes_; }
   const RingHeader& header() const { return header_; }  // the checked copy
 
+  // Root's files are trusted: root can change the others, too.
   bool belongs_to(const DirectoryIdentity& directory) const {
-    return DirectoryIdentity{header_.directory_device, header_.directory_inode} == directory;
+    return header_.directory_device == directory.device &&
+           header_.directory_inode == directory.inode &&
+           (user_ == directory.owner || user_ == 0);
   }
   // Whether the publisher that made it lives. Errors: kSystem.
   absl::StatusOr<bool> is_held() const;
@@ -62,12 +75,12 @@ class OpenRing {
   absl::Status remove() const { return file_.unlink(); }
 
  private:
-  OpenRing(UniqueFd fd, NamedFile file, std::uint64_t bytes, const RingHeader& header)
-      : fd_(std::move(fd)), file_(std::move(file)), bytes_(bytes), header_(header) {}
+  OpenRing(UniqueFd fd, NamedFile file, const struct stat& info, const RingHeader& header);
 
   UniqueFd fd_;
   NamedFile file_;
   std::uint64_t bytes_;
+  uid_t user_;
   RingHeader header_;
 };
 

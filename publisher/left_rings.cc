@@ -79,12 +79,16 @@ absl::StatusOr<std::optional<OpenRing>> LeftRings::find(const std::string& path)
   for (const std::string& candidate : paths) {
     absl::StatusOr<OpenRing> ring = OpenRing::open(candidate);
     if (errc_of(ring.status()) == Errc::kNotFound) continue;
-    if (!ring.ok()) return ring.status();
-    if (ring->belongs_to(directory_) && is_called_right(*ring)) return *std::move(ring);
+    const std::optional<uid_t> foreign = foreign_user(candidate, directory_.owner);
+    if (!ring.ok() && !foreign) return ring.status();
+    if (ring.ok() && ring->belongs_to(directory_) && is_called_right(*ring)) {
+      return *std::move(ring);
+    }
     log(LogEvent::kRingForeign,
-        absl::StrCat("the ring file ", candidate,
-                     " belongs to another directory, of which this "
-                     "one is a copy: it is left alone, and this journal goes on without a ring"),
+        absl::StrCat("the ring file ", candidate, " belongs to ",
+                     foreign ? absl::StrCat("user ", *foreign)
+                             : "another directory, of which this one is a copy",
+                     ": it is left alone, and this journal goes on without a ring"),
         candidate);
   }
   return std::nullopt;

@@ -3,8 +3,9 @@
 //
 // Where a ring lies is written in `sessions` and in bus.json, and what a file says is a claim. So a
 // path is looked at only if it is called as a ring is, a ring counts only if its own header says
-// that it belongs to this directory (device and inode: a copy of a bus directory has no ring), and
-// nothing is removed that a publisher holds (bus/open_ring.h). What is not this bus's is left alone
+// that it belongs to this directory (device and inode: a copy of a bus directory has no ring) and it
+// is a file of the directory's user, and nothing is removed that a publisher holds
+// (bus/open_ring.h). What is not this bus's is left alone
 // and logged.
 //
 // Thread safety: one thread. Owns the mapping of the ring that was opened last.

@@ -3,6 +3,7 @@
 #include "publisher/left_rings.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "snapshot/journal/session_log.h"
 #include "testing/child_process.h"
 #include "testing/closing_publisher.h"
+#include "testing/other_user.h"
 #include "testing/publisher_fixture.h"
 
 namespace lapwing {
@@ -211,6 +213,51 @@ TEST_CASE("A file that `sessions` calls the ring and that is none is left as it 
     CHECK(std::filesystem::exists(theirs.ring_path));
     CHECK(start(other).how == Settlement::kRecovered);
   }
+}
+
+TEST_CASE("A ring that another user has put in the place of ours is left alone") {
+  if (::geteuid() != 0) LAPWING_SKIP("needs root, to make files of other users");
+  const TemporaryDirectory directory;
+  const PublisherSetUp options = options_for(directory);
+  leave_killed(options);
+  const std::string ring = ring_of(options);
+  const std::string ours = ring + ".ours";
+  std::filesystem::rename(ring, ours);
+  std::filesystem::copy_file(ours, ring);
+  REQUIRE(::lchown(ring.c_str(), kTestUser, kTestGroup) == 0);
+  const Start started = start(options);
+  REQUIRE(started.status.ok());
+  CHECK(started.how == Settlement::kCut);
+  CHECK(started.says("belongs to user 61231: it is left alone"));
+  CHECK(std::filesystem::exists(ring));
+}
+
+TEST_CASE("What another user has made where our rings were is no reason not to start") {
+  if (::geteuid() != 0) LAPWING_SKIP("needs root, to make files of other users");
+  const TemporaryDirectory directory;
+  const PublisherSetUp options = options_for(directory);
+  const Id128 session = random_id().value();
+  const std::string home = directory.file("taken");
+  const std::string ring = home + "/" + ring_file_name(session);
+  std::string theirs = home;
+  SECTION("a file as the directory") { std::ofstream(home) << "x"; }
+  SECTION("a FIFO as the directory") { REQUIRE(::mkfifo(home.c_str(), 0600) == 0); }
+  SECTION("a link as the directory") { std::filesystem::create_symlink("nowhere", home); }
+  SECTION("a file as the ring") {
+    std::filesystem::create_directory(home);
+    std::ofstream(ring) << "x";
+    theirs = ring;
+  }
+  SECTION("a directory as the ring") {
+    std::filesystem::create_directories(ring);
+    theirs = ring;
+  }
+  REQUIRE(::lchown(theirs.c_str(), kTestUser, kTestGroup) == 0);
+  craft_journal(options, session, ring);
+  const Start started = start(options);
+  INFO(started.status);
+  CHECK(started.status.ok());
+  CHECK(std::filesystem::symlink_status(theirs).type() != std::filesystem::file_type::not_found);
 }
 
 TEST_CASE(

@@ -13,12 +13,18 @@ absl::StatusOr<OpenRing> open_described_ring(const std::string& bus_directory,
                                    " as the ring of its session, and no ring is called so; a "
                                    "publisher that starts rewrites it"));
   }
-  absl::StatusOr<OpenRing> ring = OpenRing::open(bus.ring_path);
-  if (!ring.ok()) return ring;
   const absl::StatusOr<DirectoryIdentity> owner =
       directory_identity(bus.journal_root.empty() ? bus_directory : bus.journal_root);
   if (!owner.ok()) return owner.status();
-  if (ring->belongs_to(*owner)) return ring;
+  absl::StatusOr<OpenRing> ring = OpenRing::open(bus.ring_path);
+  if (ring.ok() && ring->belongs_to(*owner)) return ring;
+  if (const std::optional<uid_t> foreign = foreign_user(bus.ring_path, owner->owner); foreign) {
+    return make_error(Errc::kNotFound,
+                      absl::StrCat("the ring file ", bus.ring_path, " belongs to user ", *foreign,
+                                   ", and ", bus_directory, " to user ", owner->owner,
+                                   "; start the publisher, which makes a ring of its own"));
+  }
+  if (!ring.ok()) return ring;
   return make_error(
       Errc::kNotFound,
       absl::StrCat("the ring file ", bus.ring_path, " belongs to another directory, of which ",
