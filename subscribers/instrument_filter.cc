@@ -164,9 +164,8 @@ void InstrumentFilter::turn_to(std::uint64_t day) {
   days_[now_] = {day, numbers_};
   std::vector<std::uint64_t>& chosen = days_[now_].chosen;
   for (const std::string& name : names_) {
-    for (const std::uint32_t id : symbols_.instrument_ids(name)) {
-      if (symbols_.stands_for(name, id, day * kDayNs)) chosen.push_back(id);
-    }
+    const std::optional<std::uint32_t> id = symbols_.instrument_id(name, day * kDayNs);
+    if (id && symbols_.stands_for(name, *id, day * kDayNs)) chosen.push_back(*id);
   }
   std::ranges::sort(chosen);
 }
