@@ -40,6 +40,18 @@ reads until nothing is left, then what the table says happens, and it reads on.
 `session`, which says what records come, is the first item of every stream and left out here. *any* stands for
 all policies. `at(300)` stands for a start at a time, too.
 
+The causes of gaps and losses (`GapCause`):
+
+| cause | means |
+| --- | --- |
+| `lapped` | the publisher overwrote the records in the ring before they were read |
+| `session` | the range lies between the last record that a dead session left and the first record of the next one |
+| `void` | the range will never exist; it was recorded after a power cut |
+| `pruned` | retention removed the records from the journal |
+| `damaged` | the journal's bytes of the range fail their checksum, or are missing |
+| `not-relayed` | of a mirrored bus: the records did not arrive from the origin. This release does not produce it |
+| `upstream` | of a mirrored bus: the origin lost the records. This release does not produce it |
+
 )";
 
 constexpr char kTail[] =
