@@ -56,8 +56,8 @@ struct FoldShape {
   std::uint32_t entry_record_bytes = 0;
 };
 
-// For Fold::lose(), before sequence 1: the bus has an older journal, and the state lacks its
-// records. How many they are is not known.
+// For Fold::lose(), before sequence 1: the bus has an older journal whose records are missing from
+// the state. Their number is unknown.
 inline constexpr Gap kMissingBeginning{kNoSequence, kNoSequence, 1, GapCause::kSession, false};
 
 class Fold {
@@ -75,8 +75,8 @@ class Fold {
   // of another size than shape().record_bytes, which is none of theirs.
   virtual void apply(Sequence sequence, std::span<const std::byte> record,
                      FoldState& state) const = 0;
-  // What nothing could give: `gap` was lost between two records, or is kMissingBeginning. An empty
-  // one is no loss.
+  // The records of `gap` are lost: a range between two records, or kMissingBeginning. An empty gap
+  // is not a loss.
   virtual void lose(const Gap& gap, FoldState& state) const = 0;
   // Whether the state may be shown to others after this record: false inside a venue's event.
   virtual bool settles(std::span<const std::byte> record) const = 0;

@@ -10,8 +10,8 @@
 //   }
 //
 // What it returns is proven: by its sum at or below `durable`, by its exact stamp everywhere. It
-// finds the journal and how far that may be trusted by itself. It reads one journal: the newest, or
-// one that is named.
+// finds the journal and how far that may be trusted by itself. It reads one journal: the newest
+// one, or the one whose id is given.
 //
 // Threads: one thread at a time, any thread. Owns the open files and a mapping of the ring's
 // header.
@@ -43,8 +43,8 @@ struct HistoryInfo {
   Sequence oldest = 1;              // that retention has kept
   Sequence archived = kNoSequence;  // the newest that can be read
   Sequence durable = kNoSequence;   // the newest that no power cut takes back
-  // The publisher continued with another journal. Nothing is added to this one; History::journals()
-  // lists the next one.
+  // The publisher has begun another journal, and adds nothing to this one. History::journals()
+  // lists all of them.
   bool is_discarded = false;
 };
 
@@ -67,14 +67,15 @@ struct MappedSegment {
 
 class History {
  public:
-  // `directory` is of the bus. Opens the newest journal, and stays with it. Errors: kNoBus,
-  // kNoJournal, kDamaged, kNotPermitted, kNotALapwingFile, kAbiMismatch, kSystem.
+  // Opens the newest journal of the bus in `directory`. It does not switch to a journal that begins
+  // later. Errors: kNoBus, kNoJournal, kDamaged, kNotPermitted, kNotALapwingFile, kAbiMismatch,
+  // kSystem.
   [[nodiscard]] static absl::StatusOr<History> open(const std::string& directory);
-  // Opens that journal of the bus. Errors: also kNotFound, if the bus does not list it.
+  // Opens the journal with that id. Errors: also kNotFound, if the bus does not list it.
   [[nodiscard]] static absl::StatusOr<History> open(const std::string& directory,
                                                     const Id128& journal_id);
-  // All journals that the bus lists, oldest first. A bus begins another journal if the last one
-  // failed or was ended by `lapwing repair`. Errors: those of open().
+  // Returns all journals that the bus lists, oldest first. A publisher begins another journal if
+  // the last one failed, was shed, or was ended by `lapwing repair`. Errors: those of open().
   [[nodiscard]] static absl::StatusOr<std::vector<HistoryInfo>> journals(
       const std::string& directory);
   History(History&&) noexcept;

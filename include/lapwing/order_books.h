@@ -17,13 +17,13 @@
 // A state, at a start from a snapshot or after a gap (OnGap::kSnapshot), replaces all books. While
 // it is loaded they are half of one, and loading() says so.
 //
-// Loss: a range that nothing could give, and a beginning in the middle of the sequence or at a
-// journal that is not the first of its bus, make every book stale until its next clear or snapshot.
-// So does a jump in the sequence, but where the
-// subscriber delivers chosen instruments alone (Event::is_filtered): then its events say what is
-// lost, so take() has to get all of them, the first session included. Choose by numbers, or by
-// symbols that stood for one instrument: where a symbol goes to the next one, the book of that one
-// begins in the middle, and does not say so.
+// Loss: every book is stale until its next clear or snapshot after a lost range, and after a
+// beginning in the middle of the sequence or at a journal that follows another one. The same holds
+// after a jump in the sequence, unless the subscriber delivers chosen instruments only
+// (Event::is_filtered). Then its events report what is lost, so pass all of them to take(),
+// including the first session. Choose by numbers, or by symbols that were used for one instrument.
+// If a symbol passes to another instrument, the book of that one begins in the middle, and is not
+// marked stale.
 //
 // Ownership: owns its books; a book stays where it is until clear(), a reset, or a state that is
 // loaded. Errors: a record or an entry of another size than it must have is refused, and changes

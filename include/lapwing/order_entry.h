@@ -32,7 +32,7 @@ struct OrderEntry {
   // book: bus sequence from which on no record of the book was lost: of its last clear, of the
   //   first record of the snapshot that it was rebuilt from, or of the first one after a loss; 1 if
   //   nothing had been lost when it was first seen.
-  // loss: last sequence that nothing could give; 0 if only the records of an older journal are missing.
+  // loss: last lost sequence; 0 if only the records of an older journal are missing.
   std::uint64_t place;
 };
 static_assert(sizeof(OrderEntry) == 64);
@@ -53,7 +53,7 @@ static_assert(offsetof(OrderEntry, place) == 56);
 inline constexpr std::uint8_t kOrderBookStaleFlags = dbn::kFlagSnapshot | dbn::kFlagMaybeBadBook;
 
 // Whether the orders of the book may differ from those of the venue. `lost_through` is the place of
-// the loss entry, kNoSequence where there is none. A book whose beginning is missing
+// the loss entry, kNoSequence if there is none. A book whose beginning is missing
 // (kMissingBeginning) has MAYBE_BAD_BOOK.
 inline bool is_stale(const OrderEntry& book, Sequence lost_through) {
   return book.place <= lost_through || (book.msg.flags & kOrderBookStaleFlags) != 0;

@@ -72,15 +72,16 @@ enum class OnJournalFailure : std::uint32_t {
   kStop = 2,      // ends
 };
 
-// What the journal holds of a source, as a start with PublisherOptions::resume finds it.
+// What the journal holds of a source. Passed to PublisherOptions::on_resume.
 struct ResumePoint {
   bool is_listed = false;    // the journal has a session of this source
-  bool by_content = false;   // and it was found by the source's fingerprint
+  bool by_content = false;   // that session was found by the source's fingerprint, not by its id
   bool has_records = false;  // the journal has records, of this source or of others
   // The newest session of the source: its source_offset, and how many records it published.
   std::uint64_t offset = 0;
   std::uint64_t records = 0;
-  // The source's newest record in the journal. Empty if there is none, or if retention removed it.
+  // The bus sequence of the source's newest record, kNoSequence if there is none; and that record,
+  // empty if there is none or retention removed it. Valid during the call.
   Sequence last = kNoSequence;
   std::span<const std::byte> last_record = {};
 };
@@ -103,8 +104,8 @@ struct PublisherOptions {
   std::string journal_directory = {};              // empty: <directory>/journal
   std::uint64_t segment_bytes = 64 * 1024 * 1024;  // of slots, a power of two
   std::chrono::nanoseconds sync_interval = std::chrono::milliseconds(10);  // 0: on request only
-  // Retention removes whole segments, the oldest first: of all journals of the bus, discarded ones
-  // before the journal in use. 0: no limit.
+  // Retention removes whole segments, the oldest first. It counts all journals of the bus, and
+  // removes segments of discarded journals before those of the journal in use. 0: no limit.
   std::uint64_t retain_bytes = 0;            // of durable segments
   std::chrono::nanoseconds retain_age = {};  // of a segment's newest record
   OnJournalLag on_journal_lag = OnJournalLag::kWait;
@@ -114,21 +115,23 @@ struct PublisherOptions {
   // The program sets ts_recv of each record to its time of publishing, as `publish --restamp` does:
   // subscribers measure ages from it where no field is marked kPublishTime.
   bool restamped = false;
-  // The source of the records, for `resume`; the journal keeps all three. source_id is a number of
-  // your own; source_fingerprint is a hash of the source's content (0: none), by which the source is
-  // found whatever its id; source_offset counts the source's records before the first one published.
+  // The source of the records, for `resume`. The journal keeps all three.
+  // source_id: a number of your choice; 0: none. Used only if there is no fingerprint.
+  // source_fingerprint: a hash of the source's content; 0: none.
+  // source_offset: the number of the source's records before the first one that is published.
   std::uint64_t source_id = 0;
   std::uint64_t source_fingerprint = 0;
   std::uint64_t source_offset = 0;
-  // Continue the source after the records that the journal holds of it: source_offset() returns how
-  // many that are, and source_offset is refused. on_resume, if set, is called before the session
-  // begins. It returns the source_offset() of the session, or the error with which open() fails: for
-  // example because the source's record at that position is not `last_record`.
+  // Continue the source after the records that the journal holds of it. source_offset() then
+  // returns their number; do not set source_offset. on_resume, if set, is called before the session
+  // begins. It returns the source_offset() of the session, or an error, with which open() then
+  // fails: for example because the source's record at that position differs from `last_record`.
   bool resume = false;
   std::function<absl::StatusOr<std::uint64_t>(const ResumePoint&)> on_resume = {};
   ThreadPlacement threads = {};  // of the library's own threads
-  // Called from any of the threads, until the session has ended: perhaps after the destructor. It may
-  // fork. Calls of this publisher that would wait for the hook's own thread answer kMisuse.
+  // Called on the library's threads, until the session has ended: possibly after the destructor. It
+  // may fork and call the library. Calls of this publisher that would wait for the thread that runs
+  // the hook return kMisuse.
   LogHook log = {};
 };
 
@@ -192,8 +195,9 @@ class Publisher {
   [[nodiscard]] Sequence publish(std::span<const std::byte> record);
   [[nodiscard]] Sequence publish(std::span<const std::byte> record, Deadline deadline);
   // A record whose size the compiler knows: the fastest, without a call. On a described bus the
-  // first record of each type with a LAPWING_RECORD is compared with the bus's description:
-  // kRecordSize, which names the field that differs. A struct without one is compared by its size.
+  // description of each type with a LAPWING_RECORD is compared with that of the bus at its first
+  // record. If they differ: kRecordSize, with the field that differs. Of other structs only the
+  // size is compared.
   template <PlainRecord Record>
   [[nodiscard, gnu::always_inline]] Sequence publish(const Record& record) {
     detail::PublishPath& path = *path_;
@@ -242,7 +246,8 @@ class Publisher {
   [[nodiscard]] Id128 session_id() const;
   [[nodiscard]] Id128 journal_id() const;
   [[nodiscard]] LastSession last_session() const;
-  // The source's position before the session's first record: a number of its records.
+  // The source's position before the session's first record: the number of its earlier records, or
+  // what on_resume returned.
   [[nodiscard]] std::uint64_t source_offset() const;
   [[nodiscard]] JournalCondition journal() const;
   [[nodiscard]] PublisherCounters counters() const;  // by the publishing thread
@@ -260,7 +265,7 @@ class Publisher {
     if (!accepts<Record>()) return kNoSequence;
     return publish(std::span<const std::byte>(copy.bytes));
   }
-  // False: the type's description is not the bus's, and last_error() is set.
+  // False if the type's description differs from that of the bus; last_error() is then set.
   template <typename Record>
   bool accepts() {
     constexpr std::uint32_t kTag = detail::record_tag<Record>();

@@ -31,7 +31,7 @@
 //
 // With a rotation the recording is a series: es.dbn.zst becomes es.000001.20261120T143000Z.dbn.zst,
 // es.000002.…, each complete by itself, with a number and the time of its first record. A venue's
-// event is not split. A file that is complete may be moved away, the last one after finish().
+// event is not split. A complete file may be moved away; the last one is complete after finish().
 //
 // Threads: one thread at a time, any thread. Owns the files and the lock.
 // Fork: in a forked child every call that records answers kForked, position() and counters() are
@@ -67,14 +67,14 @@ struct Rotation {
   std::uint64_t bytes = 0;
   // At each multiple of `every` in UTC, by the records' time (ts_recv, of bars ts_event, otherwise
   // the field of the role kTime). So the same records make the same files, live or read from the
-  // journal a day later. Schemas without a time are refused. A record whose time is undefined (0, or
-  // from 2^63 - 1 on) or far from the file's goes to the open file; the 16th far record in a row
-  // begins a file (docs/formats.md). 0: not by time.
+  // journal a day later. Schemas without a time are refused. A record goes to the open file if its
+  // time is undefined (0, or from 2^63 - 1 on) or far from the file's period. The 16th far record
+  // in a row begins a new file (docs/formats.md, "Recordings"). 0: not by time.
   std::chrono::nanoseconds every = {};
 
-  // Instead of `every`: at a time of day, each day, each week or on the first of each month, in a time
-  // zone. The day of a change of clocks has 23 or 25 hours; a time of day that it skips is the moment
-  // of the change, and one that it has twice is the first.
+  // Instead of `every`: at a time of day in a time zone, each day, each week, or on the first day
+  // of each month. A day on which clocks change has 23 or 25 hours. If the change skips that time,
+  // the period begins at the change. If the time occurs twice, it begins at the first one.
   enum class Calendar : std::uint8_t { kNone, kDay, kWeek, kMonth };
   Calendar calendar = Calendar::kNone;
   std::chrono::minutes at = {};                           // from midnight, less than a day
@@ -87,7 +87,7 @@ struct Rotation {
 
 struct RecordingOptions {
   std::string path = {};
-  std::string directory = {};  // of the bus: the metadata of its sessions go into DBN files
+  std::string directory = {};  // of the bus; DBN files begin with the metadata of its sessions
   Rotation rotation = {};
 };
 
@@ -100,7 +100,8 @@ struct RecordBatch {
   std::uint32_t record_bytes = 0;
   // Null: nobody has described them. DBN files do not need it.
   std::shared_ptr<const Schema> description = {};
-  // Of the records: whose feed's metadata a DBN file gets. Zero: that of `last`.
+  // The session that published the records. A DBN file begins with the metadata of its feed. Zero:
+  // the session of `last`.
   Id128 session_id = {};
 
   // Records that the subscriber has just read, with what it says of them and their position.
@@ -111,8 +112,8 @@ struct RecordBatch {
 struct RecordingCounters {
   std::uint64_t records = 0;  // in the whole recording, those of earlier runs included
   std::uint64_t files = 0;    // that this object has written to
-  // Sessions whose feed has other symbols, or another dataset, than the DBN file that their records
-  // went into says. Always 0 with a rotation: then such a session begins a file.
+  // Sessions whose feed has other symbols or another dataset than the metadata of the DBN file that
+  // their records went into. Always 0 with a rotation, where such a session begins a new file.
   std::uint64_t foreign_sessions = 0;
 };
 
@@ -120,10 +121,11 @@ class Recording {
  public:
   // Takes the lock, for which it waits until the deadline, and looks at what is there. Changes
   // nothing else: files are made when the first records arrive.
-  // Errors: kBusTaken (a recording of this path is open, with its process); kInvalidArgument (a
-  // limit; an unknown time zone; files of others stand there; one file would become a series or a series one file);
-  // kNotFound (the path's directory), kDamaged (<path>.position; the file that it names is missing,
-  // or was cut, changed or replaced), kNotALapwingFile, kNotPermitted, kSystem.
+  // Errors: kBusTaken (another process, which the message names, has a recording of this path
+  // open); kInvalidArgument (a limit; an unknown time zone; other files have these names; one file
+  // would become a series or a series one file); kNotFound (the path's directory); kDamaged
+  // (<path>.position; or the file that it names is missing, or was cut, changed or replaced);
+  // kNotALapwingFile, kNotPermitted, kSystem.
   [[nodiscard]] static absl::StatusOr<Recording> open(RecordingOptions options,
                                                       Deadline deadline = std::chrono::seconds(1));
   Recording(Recording&&) noexcept;

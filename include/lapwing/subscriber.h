@@ -111,9 +111,10 @@ struct Start {
   std::string fold_name = {};
   std::shared_ptr<const Fold> fold = {};
   std::optional<StoredPosition> position = {};  // kAfter
-  // For kOldest, kSequence and kTime: the journal to begin in (History::journals() lists them). By
-  // default kOldest begins in the oldest journal that holds records, kSequence in the newest, and
-  // kTime in the one that was in use at that time. All later journals follow, each after a kReset.
+  // The journal to begin in, for kOldest, kSequence and kTime (History::journals() lists them). By
+  // default kOldest begins in the oldest journal that holds records, kSequence in the newest one,
+  // and kTime in the one that was in use at that time. All later journals follow, each after a
+  // kReset.
   std::optional<Id128> journal = {};
 
   static Start live() { return {}; }  // the next record to be published
@@ -130,8 +131,8 @@ struct Start {
   static Start snapshot(std::shared_ptr<const Fold> fold) {
     return {.kind = Kind::kSnapshot, .fold = std::move(fold)};
   }
-  // Continues a stored position, also in a journal that the bus has discarded. A history that is
-  // gone is kReset, then the oldest record.
+  // Continues a stored position, also in a discarded journal. If its session or journal no longer
+  // exists: kReset, then the oldest record.
   static Start after(const StoredPosition& position) {
     return {.kind = Kind::kAfter, .position = position};
   }
@@ -164,12 +165,13 @@ struct SubscriberOptions {
   // kRecordSize, in words that name the first field that differs, where mismatch() does.
   std::optional<Schema> expect = {};
   OnGap on_gap = OnGap::kFill;
-  // Records of these instruments alone; empty: all. A text is a symbol of the feed's metadata, also
-  // one of digits; "id:5930" is a number. If a symbol has several instruments, the record's time
-  // decides. The instrument is the field instrument_id, or else the first unsigned number of the
-  // key (docs/records.md). Entries of a state are chosen by the record that they begin with. Each
-  // session ends the subscriber with kInvalidArgument if its records have no instrument, and with
-  // kNotFound, naming the nearest symbols, if the metadata do not have the symbol.
+  // Only records of these instruments; empty: all. A text is a symbol of the feed's metadata, even
+  // if it consists of digits; "id:5930" is the instrument with that number. If a symbol was used
+  // for several instruments, the record's time decides. The instrument is the field instrument_id,
+  // or else the first unsigned number of the key (docs/records.md). Entries of a state are chosen
+  // by the record that they begin with. At each session, the subscriber ends with kInvalidArgument
+  // if its records have no instrument, and with kNotFound if neither it nor a later session has the
+  // symbol.
   std::vector<std::string> instruments = {};
   WaitStrategy wait = WaitStrategy::kBackoff;
   // After a clean close, be it before the join: true ends with kClosed, false waits for the next
@@ -281,12 +283,13 @@ struct Event {
   // Null: the records are not described. The same object for as long as it says the same.
   std::shared_ptr<const Schema> description = {};
   Id128 journal_id = {};
-  Id128 session_id = {};          // of those records; not always the newest
+  Id128 session_id = {};          // that published those records; not always the newest session
   bool is_first_session = false;  // kSession
   // Records of other instruments are passed over (SubscriberOptions::instruments): a jump in the
   // sequences says nothing about losses. kSession, kGap, kLost and kReset say all.
   bool is_filtered = false;
-  // The bus has journals before this one, so its sequence 1 is not the beginning of the feed.
+  // The bus has journals before this one, so sequence 1 of this one is not the beginning of the
+  // feed.
   bool follows_journal = false;
   OnGap on_gap = OnGap::kFill;      // kGap: what is done about it
   std::string fold = {};            // of a state that was loaded
