@@ -1,5 +1,5 @@
 // One session of a bus as a subscriber holds it: the socket to its publisher, its ring, its
-// journal. Or a discarded journal, which is left of a publisher that began another one.
+// journal. Or a discarded journal, which has no publisher and no ring.
 //
 // Any of the three may be missing: a bus may keep no journal; what a dead publisher left is read
 // without a socket, and without a ring where its file is gone; a publisher that has too many clients
@@ -46,8 +46,8 @@ class Attachment {
   // journal.
   static absl::StatusOr<Attachment> to_remains(const std::string& bus_directory,
                                                const BusDescription& bus);
-  // A journal that `sessions` lists before that of `newest`: its files, up to its last session's
-  // end. Errors: those of JournalReader::open and of settled_bounds().
+  // Attaches to the files of a journal that `sessions` lists before that of `newest`, up to the end
+  // of its last session. Errors: those of JournalReader::open and of settled_bounds().
   static absl::StatusOr<Attachment> to_discarded(const Attachment& newest,
                                                  const ListedJournal& journal);
 
@@ -57,11 +57,11 @@ class Attachment {
   const Id128& session_id() const { return session_id_; }
   Sequence session_first() const { return session_first_; }
   const Id128& journal_id() const { return journal_id_; }
-  // The publisher continued with another journal, which `sessions` lists after this one.
+  // The publisher has begun another journal, which `sessions` lists after this one.
   bool is_discarded() const { return is_discarded_; }
   // `sessions` lists a journal before this one.
   bool follows_journal() const { return follows_journal_; }
-  // The journals that `sessions` lists, oldest first, this one last; none without a journal.
+  // The journals that `sessions` lists, oldest first, up to this one; empty without a journal.
   std::vector<ListedJournal> journals() const;
   // Whether files of one of them still hold records. Errors: of the disk.
   absl::StatusOr<bool> holds_records(const ListedJournal& journal) const;

@@ -42,7 +42,7 @@ class Backlog {
   void extend(Sequence as_of) { last_ = std::max(last_, as_of); }
   // Another history has begun and this is its newest record. Nobody catches up twice.
   void restart(Sequence newest) { last_ = newest; }
-  // A discarded journal is read first: its end is not that of the backlog.
+  // A discarded journal is read first; its end is not the end of the backlog.
   void put_off() { last_ = kSequenceMax; }
 
   // Its last record.

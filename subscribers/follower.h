@@ -35,9 +35,10 @@
 // watch (publisher_watch.h); the ring is read once more after that, and the first empty read is the
 // end (leave()).
 //
-// Discarded journals. Whatever the search finds, choose_discarded() (starting_point.h) names the
-// journal to read first. A discarded one is an attachment without ring and publisher. At its end
-// (leave_journal()) the search finds the bus again, and the next journal in `sessions` follows.
+// Discarded journals. After each search, choose_discarded() (starting_point.h) returns the
+// discarded journal to read first, if any. It is an attachment without ring and publisher. At its
+// end (leave_journal()) the search looks for the bus again, and the next journal in `sessions`
+// follows.
 //
 // What has its place before a sequence (the next session, `caught up`) and the upkeep every
 // kUpkeepRecords records share one comparison of the hot path, which is with the read path's limit:
@@ -190,7 +191,7 @@ class Follower final : public WaitSource {
   const SubscriberCounters& counters() const { return cursor_.ledger.counters(); }
   const std::optional<Ages>& ages() const { return meter_.ages(); }
   const Id128& journal_id() const { return trail_.journal_id(); }
-  // Of the records that are delivered now, which may be older than the attachment.
+  // The session of the records that are delivered now. It may be older than the attachment's.
   const Id128& current_session() const {
     return trail_.empty() ? joined_session_ : trail_.current();
   }

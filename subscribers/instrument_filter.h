@@ -1,11 +1,10 @@
 // Which records are of chosen instruments: SubscriberOptions::instruments, and --instrument of the
 // commands.
 //
-// An instrument is chosen by its number, as id:5930, or by a symbol, which the metadata of the
-// record's session (snapshot/dbn/session_metadata.h) turn into numbers (lapwing/symbols.h), each
-// record's by the record's own time.
-// A text of digits is a symbol. The instrument of a record is its field instrument_id, or else the
-// first unsigned number of its key.
+// An instrument is chosen by its number, as id:5930, or by a symbol. The metadata of the record's
+// session (snapshot/dbn/session_metadata.h) maps a symbol to numbers (lapwing/symbols.h); the
+// record's time decides which of them applies. A text of digits is a symbol. The instrument of a
+// record is its field instrument_id, or else the first unsigned number of its key.
 //
 // The symbols' numbers are found once for each day that the records' times are on, which allocates;
 // otherwise a record costs two loads and a search in a sorted list.
@@ -34,17 +33,17 @@ namespace lapwing {
 
 class InstrumentFilter {
  public:
-  // Names that check_instruments() accepts. Matches nothing before begin(). `option` is what the
-  // messages call an instrument: "--instrument".
+  // Takes names that check_instruments() accepts. Matches nothing before begin(). `option` names an
+  // instrument in messages, for example "--instrument".
   explicit InstrumentFilter(const std::vector<std::string>& instruments,
                             std::string option = "instrument");
 
-  // From here on records of that session of the bus in that directory come, with that description;
-  // null: they are not described. The metadata of the session are read if an instrument is a symbol.
-  // A symbol that they do not have matches nothing if a later session of the journal has it.
-  // After an error nothing matches. Errors: kInvalidArgument (records without an instrument; a
-  // number that their field cannot hold), kNotFound (a symbol that neither this session nor a later
-  // one has); kBadInput (metadata that cannot be parsed); those of SessionMetadata.
+  // The records after this call are of that session of the bus, and have that description; null:
+  // they are not described. If an instrument is a symbol, the session's metadata is read. A symbol
+  // that only a later session has matches nothing. After an error nothing matches. Errors:
+  // kInvalidArgument (records without an instrument; a number that their field cannot hold),
+  // kNotFound (a symbol that neither this session nor a later one has), kBadInput (metadata that
+  // cannot be parsed); those of SessionMetadata.
   absl::Status begin(const std::string& bus_directory, const Schema* description,
                      const Id128& session_id);
 

@@ -28,10 +28,10 @@ struct StartingPoint {
 absl::Status check_policy(const SubscriberOptions& options, const Attachment& attachment);
 absl::Status check_start(const SubscriberOptions& options, const Attachment& attachment);
 
-// The discarded journal to read before the newest one, which is that of `newest`; nothing if the
-// newest one is to be read now. `trail` is empty before the first record is chosen; afterwards it
-// names the journal that was read last, and `is_done` if that was read to its end. Errors: kNotFound
-// if the start names a journal that is not listed; of the disk.
+// Returns the discarded journal to read next; nullopt if the newest one, that of `newest`, is next.
+// `trail` is empty before the first record is chosen. Afterwards it contains the journal that was
+// read last, and `is_done` is true if that was read to its end. Errors: kNotFound if the start
+// names a journal that is not listed; those of the disk.
 absl::StatusOr<std::optional<ListedJournal>> choose_discarded(const SubscriberOptions& options,
                                                               const SessionTrail& trail,
                                                               bool is_done,

@@ -14,9 +14,10 @@
 //   4  the next commit
 //
 // Invariant: a file that is not named by FILE.position is complete, or was never ours. Finished
-// files may be moved away. If the one that FILE.position names is gone, a series continues with the
-// next number, if the run before ended properly: otherwise the file may have had records that would
-// be recorded again. If it is another file than was recorded (content_checksum), that is an error.
+// files may be moved away. If the file that FILE.position names is missing, a series continues with
+// the next number, but only if the run before ended properly. Otherwise the file may have had
+// records that would be recorded again, and this is an error. It is also an error if that file has
+// other content than was recorded (content_checksum).
 //
 // Errors: the first one is final. What was committed before it stays, and a new object of the same
 // path goes on there.
@@ -51,9 +52,10 @@ struct RecordingFilesOptions {
 
 class RecordingFiles {
  public:
-  // Looks at what is there, and changes nothing. Errors: kInvalidArgument if it cannot be continued
-  // so: other files stand there, a series would become one file or the other way about; kNotFound
-  // (the directory), kDamaged (FILE.position; the file that it names is gone or another one), kNotPermitted, kSystem.
+  // Examines existing files, and changes nothing. Errors: kInvalidArgument (other files have these
+  // names; a series would become one file, or one file a series), kNotFound (the directory),
+  // kDamaged (FILE.position; or the file that it names is missing or was replaced), kNotPermitted,
+  // kSystem.
   static absl::StatusOr<std::unique_ptr<RecordingFiles>> prepare(Disk& disk,
                                                                  RecordingFilesOptions options);
 
@@ -103,12 +105,12 @@ class RecordingFiles {
   const Periods periods_;
   RecordingPosition at_;  // as FILE.position has it; 0 bytes of part 0 before there is one
   bool continues_ = false;
-  bool file_gone_ = false;  // somebody has moved the file that grew
+  bool file_gone_ = false;  // the last file of the series was moved away
   std::uint64_t records_ = 0;
   std::uint64_t files_ = 0;
   bool uncommitted_ = false;
   std::uint64_t foreign_sessions_ = 0;
-  Id128 file_session_;                     // whose metadata the file that grows has
+  Id128 file_session_;                     // whose metadata the growing file has
   Id128 session_;                          // of the last records
   Id128 judged_session_;                   // the last one that was compared with file_session_
   std::optional<RecordingFormat> format_;  // from the first records on

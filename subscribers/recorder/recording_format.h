@@ -25,8 +25,8 @@ namespace lapwing {
 // The DBN metadata of the feed of that session, raw.
 using FeedMetadata = std::function<absl::StatusOr<std::string>(const Id128& session_id)>;
 
-// Those of the sessions of the bus in `directory`. Errors of a call: kBadInput if the session has
-// none, with what to do; those of SessionMetadata.
+// Returns a FeedMetadata for the sessions of the bus in `directory`. Its errors: kBadInput, with
+// the remedy, if the session has no metadata; those of SessionMetadata.
 FeedMetadata dbn_metadata_of(const std::string& directory);
 
 // The session of the batch's records.
@@ -49,13 +49,12 @@ class RecordingFormat {
   // Whether the batch holds whole records of this kind: a reader would take others for them.
   // Errors: kRecordSize.
   absl::Status check(const RecordBatch& batch) const;
-  // What a file begins with. The metadata of a DBN file then say that its first record is of
-  // `began_ns`; kUndefTimestamp: they say what the feed's say. They are those of that session.
-  // Errors: those of `feed_metadata`.
+  // The bytes that a file begins with. A DBN file begins with the metadata of that session, whose
+  // start is `began_ns`; kUndefTimestamp: the start is unchanged. Errors: those of `feed_metadata`.
   absl::StatusOr<std::string> head(std::uint64_t began_ns, const Id128& session_id) const;
-  // Whether a DBN file of one of these sessions says of the other one's records what is right:
-  // the dataset and all symbols, but for the time range. True for record files.
-  // Errors: those of `feed_metadata`, kBadInput.
+  // Whether the metadata of both sessions is the same except for time range and limit, so that their
+  // records may be in one DBN file. True for record files. Errors: those of `feed_metadata`,
+  // kBadInput.
   absl::StatusOr<bool> is_same_feed(const Id128& session_id, const Id128& other) const;
 
  private:

@@ -15,8 +15,8 @@
 // numbers are complete. `bytes` of the one that grows are believed; 0: it may or may not be there,
 // and is made anew. `event_records`: in a series, how many records at its end are of an event that
 // is not over yet. `stray_records`: in a series that rotates by time, how many records at its end
-// have a time that is far from the file's (rotation.h). `checksum` is of those bytes of the file
-// that grows (content_checksum); 0: not known. `ended`: the run that wrote this has finished the
+// have a time far from the file's period (rotation.h). `checksum` is that of those bytes of the
+// growing file (content_checksum); 0: unknown. `ended`: the run that wrote this has finished the
 // file, so nothing follows `bytes`. Releases before 0.2.0 do not write these three.
 //
 // Thread safety: free functions; one writer for a recording.
@@ -56,8 +56,8 @@ struct RecordingPosition {
   std::uint64_t part = 0;
   std::uint64_t began_ns = dbn::kUndefTimestamp;
   std::uint64_t event_records = 0;  // at the end of that file, of an event that is not over
-  std::uint64_t stray_records = 0;  // at the end of that file, with a time far from its own
-  std::uint64_t checksum = 0;       // of `bytes`; 0: not known
+  std::uint64_t stray_records = 0;  // at the end of that file, with a time far from its period
+  std::uint64_t checksum = 0;       // of `bytes`; 0: unknown
   bool ended = false;               // the file has no more than `bytes`
 
   // Whether anything of the recording is believed.
@@ -72,15 +72,16 @@ absl::StatusOr<RecordingPosition> read_position(Disk& disk, const std::string& r
 absl::Status write_position(Disk& disk, const std::string& recording_path,
                             const RecordingPosition& position);
 
-// What tells the first `bytes` of a recording's file from those of another file, or of an older copy:
-// XXH3-64 of the first kChecksumHeadBytes of them and the last kChecksumTailBytes. Never 0. Costs
-// the same however large the file is. Errors: those of the disk; kDamaged (the file is shorter).
+// Distinguishes the first `bytes` of a recording's file from those of another file or of an older
+// copy. XXH3-64 of the first kChecksumHeadBytes of them and the last kChecksumTailBytes, never 0.
+// The cost does not depend on the file's size. Errors: those of the disk; kDamaged (the file is
+// shorter).
 inline constexpr std::uint64_t kChecksumHeadBytes = 4096;
 inline constexpr std::uint64_t kChecksumTailBytes = 65'536;
 absl::StatusOr<std::uint64_t> content_checksum(Disk& disk, const std::string& path,
                                                std::uint64_t bytes);
-// Whether the file that grows is the one that the position was written for. Errors: kDamaged, which
-// names what differs and what the user can do; those of the disk.
+// Checks that the growing file is the one for which the position was written. Errors: kDamaged,
+// with the difference and the user's choices; those of the disk.
 absl::Status check_content(Disk& disk, const std::string& recording_path,
                            const RecordingPosition& position);
 // The error if that file is missing.

@@ -5,16 +5,16 @@
 // The number orders them, whatever times the records carry; the time is that of the first record
 // (ts_recv; of bars ts_event). A file's name ends where the path's first dot is and goes on there.
 //
-// By time: a period begins at every multiple of `every` since 1970 in UTC, or by the calendar of a time
-// zone: each day, week or month at a time of day. The first record
-// whose time lies in a later period than that of the file begins a file. So the same records
-// make the same files, live or read from the journal a day later. A record of an earlier period,
-// out of order, stays in the file that is open.
+// By time: a period begins at every multiple of `every` since 1970 in UTC, or by the calendar of a
+// time zone: each day, week or month at a time of day. The first record whose time lies in a later
+// period than that of the file begins a file. So the same records make the same files, live or read
+// from the journal a day later. A record of an earlier period, out of order, stays in the open
+// file.
 //
-// A record with a wrong time must not end the rotation. Its time is judged by the period of the open
-// file: one that is more than kAheadNsMax beyond it, or more than kBehindNsMax before it, is far. A
-// record that is far, or has no time, goes to the open file. kStrayRecordsMax far records in a row
-// are not stray: the feed's time line has moved, ahead or back, and the last of them begins a file.
+// A record with a wrong time must not end the rotation. A time is far if it is more than
+// kAheadNsMax after the period of the open file, or more than kBehindNsMax before it. A record with
+// a far time or without a time goes to the open file. After kStrayRecordsMax far records in a row
+// the time of the feed has moved, ahead or back, and the last of them begins a file.
 //
 // By size: the file has reached `bytes`. Bytes that zstd keeps back, of 384 KiB of records at most,
 // come on top.
@@ -42,10 +42,10 @@ namespace lapwing {
 
 inline constexpr std::uint64_t kEventRecordsMax = 65'536;
 
-// A feed may be silent for a weekend and some holidays. With periods of more than half of this, for
-// two periods.
+// How far ahead a time may be: a feed may be silent for a weekend and some holidays. Two periods,
+// if these are longer.
 inline constexpr std::uint64_t kAheadNsMax = 7 * std::uint64_t{86'400'000'000'000};
-// Records of several sources may be this much out of order.
+// How far records of several sources may be out of order.
 inline constexpr std::uint64_t kBehindNsMax = 600'000'000'000;
 inline constexpr std::uint64_t kStrayRecordsMax = 16;
 
@@ -57,9 +57,9 @@ struct Period {
   friend bool operator==(const Period&, const Period&) = default;
 };
 
-// A record's time, as the period of the open file has it.
+// Where a record's time lies, seen from the period of the open file.
 enum class RecordTime {
-  kOfThisFile,  // also a little earlier, out of order
+  kOfThisFile,  // or slightly before it, out of order
   kOfLaterFile,
   kFar,
   kNone,
@@ -73,10 +73,10 @@ class Periods {
   static absl::StatusOr<Periods> of(const Rotation& rotation);
 
   bool on() const { return rotation_.by_time(); }
-  // Of a time (record_clock.h).
+  // The period of a time (record_clock.h).
   Period period_of(std::uint64_t time_ns) const;
-  // Seen from a file that began at `began_ns`. The first record with a time is later than a file
-  // that began without.
+  // Where `time_ns` lies, seen from a file that began at `began_ns`. If the file began without a
+  // time, every time is later.
   RecordTime judge(std::uint64_t began_ns, std::uint64_t time_ns) const;
 
  private:
@@ -92,7 +92,7 @@ class Periods {
   mutable Period period_ = {};
 };
 
-// Errors: kInvalidArgument, with what to do: the name is unknown, or the machine has no time zones.
+// Errors: kInvalidArgument, with the remedy: the name is unknown, or the machine has no time zones.
 absl::StatusOr<absl::TimeZone> load_time_zone(const std::string& name);
 
 // `path` and the name of its file `number`; without the time where that is undefined.
