@@ -69,9 +69,10 @@ absl::StatusOr<BusDescription> read_bus_description(const std::string& directory
 // Errors: kInvalidArgument (a text that is not UTF-8), kNoSpace, kNotPermitted, kSystem.
 absl::Status write_bus_description(const std::string& directory, const BusDescription& description,
                                    std::optional<unsigned> group);
-// What the next one would refuse with: a text that is not UTF-8, or a directory where bus.json goes.
+// Checks in advance whether bus.json can be written: fails if a text is not UTF-8, or if a
+// directory has its name.
 absl::Status check_bus_description(const std::string& directory, const BusDescription& description);
-// The same on that disk, which may have anchored the directory, with the permissions it gives.
+// Writes bus.json on that disk, which may have anchored the directory, with the disk's permissions.
 absl::Status write_bus_description(Disk& disk, const std::string& directory,
                                    const BusDescription& description);
 

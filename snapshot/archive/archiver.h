@@ -68,12 +68,13 @@ namespace lapwing {
 inline constexpr std::uint64_t kReservationStepMin = std::uint64_t{1} << 22;  // sequences
 inline constexpr std::uint64_t kReservationLaps = 4;
 inline constexpr std::uint64_t kReservationSeconds = 16;  // at the rate seen so far
-// A reservation is at least this share of the session's records, so the rows of a session grow with
-// the logarithm of its length: some 50,000 in ten years at ten million records a second.
+// A reservation is at least the session's records divided by this, so the number of rows grows with
+// the logarithm of the session's length: about 50,000 rows in ten years at ten million records a
+// second.
 inline constexpr std::uint64_t kReservationShare = 2048;
 
-// How many sequences a session reserves beyond head, after `records` of its own, if `in_time`
-// records are expected within kReservationSeconds.
+// How many sequences a session that has published `records` reserves beyond head. `in_time`: the
+// records that are expected within kReservationSeconds.
 constexpr std::uint64_t reservation_step(std::uint64_t capacity, std::uint64_t in_time,
                                          std::uint64_t records) {
   return std::max(std::max(kReservationStepMin, kReservationLaps * capacity),

@@ -1,7 +1,7 @@
 // Removes whole segments, oldest first, as the limits on bytes and age and a request allow.
 //
-// The limits count every journal that `sessions` lists. Segments of discarded journals are removed
-// first, all of them if need be; requests are for the journal in use.
+// The limits apply to all journals that `sessions` lists together. Segments of discarded journals
+// are removed first, all of them if necessary. Requests apply to the journal in use only.
 //
 // In steps, one segment at a time: `oldest` moves past it and is written to the file `retention`;
 // in a later turn, when that is synced and the owner has shown the new `oldest` to readers, .jnl is
@@ -32,8 +32,8 @@ namespace lapwing {
 
 struct Retention {
   // Of segment files up to the durable end, and of discarded journals. Segments beyond that end,
-  // written or prepared, come on top: a power cut takes these, so they could cost all that is
-  // durable. 0: no limit.
+  // written or prepared, are not counted: a power cut removes them, so counting them could remove
+  // all durable records. 0: no limit.
   std::uint64_t bytes_max = 0;
   std::uint64_t age_ns_max = 0;  // of a segment's newest record; 0: no limit
 };
@@ -55,7 +55,7 @@ class SegmentRetention {
   // The segments that were there at the start, ascending, and the session's first one. Makes
   // `retention` while there is room for it: it is needed on a full disk.
   absl::Status open(const std::vector<std::uint64_t>& present, std::uint64_t session_segment);
-  // Below the same root; oldest first. Errors: of the disk.
+  // Adds the discarded journals of the same root, oldest first. Errors: of the disk.
   absl::Status add_discarded(const std::vector<ListedJournal>& journals);
   // Holds for what is durable by now: a later record is never removed for an earlier request.
   void request_prune(Sequence below, Sequence durable);
@@ -77,7 +77,7 @@ class SegmentRetention {
   // Somebody has removed or replaced `retention`.
   bool file_is_lost() const { return file_->is_lost(); }
   absl::Status restore_file();  // makes it anew
-  // The journal has failed, and its last session has published up to there. Synchronous.
+  // Writes how far the last session of this failed journal has published. Synchronous.
   absl::Status record_published(Sequence published);
 
   Sequence oldest() const { return options_.oldest; }
@@ -93,7 +93,7 @@ class SegmentRetention {
   // A discarded journal with segments.
   struct Discarded {
     JournalFiles files;
-    Sequence last = kSequenceMax;  // segments beyond it were prepared in vain
+    Sequence last = kSequenceMax;  // segments beyond it hold no records
     std::uint64_t ended_wall_ns = 0;
     std::deque<std::uint64_t> segments;  // ascending
     OpenFile directory;                  // from the first removal on

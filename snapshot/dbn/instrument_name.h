@@ -1,5 +1,5 @@
-// An instrument as users name it in a text: `id:5930` is the instrument of that number, every other
-// text is a symbol, also one of digits (Seoul's 005930, Tokyo's 7203).
+// An instrument as users name it: `id:5930` is the instrument with that number. Every other text is
+// a symbol, even if it consists of digits (005930 in Seoul, 7203 in Tokyo).
 //
 // Thread safety: plain values and pure functions.
 #pragma once
@@ -29,10 +29,10 @@ struct InstrumentName {
 // begins with the text.
 absl::StatusOr<InstrumentName> parse_instrument(const std::string& text);
 
-// kNotFound for a symbol that the metadata of a bus's feed maps to no instrument. `what` begins the
-// message ("instrument ESH5"), `bus` is its directory. The message names the nearest symbols of the
-// bus, their number, and the form of a number. `metadata` is raw DBN metadata; empty: the feed has
-// none. Errors beside kNotFound: kBadInput for metadata that cannot be parsed.
+// Returns kNotFound for a symbol that the metadata of a bus's feed does not map to an instrument.
+// The message begins with `what` ("instrument ESH5"), and names the nearest symbols, how many there
+// are, and how to give a number. `bus` is the directory of the bus; `metadata` is raw DBN metadata,
+// empty if the feed has none. Returns kBadInput instead if the metadata cannot be parsed.
 absl::Status unknown_symbol(const std::string& what, const std::string& symbol,
                             const std::string& bus, std::span<const std::byte> metadata);
 

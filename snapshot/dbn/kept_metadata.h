@@ -1,6 +1,6 @@
-// The feeds' metadata that a journal keeps, one for each that a session of it had:
-// journal/metadata/<hash, 16 hex digits>.dbn. So old records keep the symbols and the dataset that
-// they were published with, whichever feed came later.
+// The metadata that a journal keeps, one file for each feed that a session had:
+// journal/metadata/<hash, 16 hex digits>.dbn. So old records keep the symbols and the dataset with
+// which they were published, whatever later feeds have.
 //
 // Thread safety: free functions; one writer for a journal.
 #pragma once
@@ -24,16 +24,18 @@ inline constexpr KeptFiles kKeptMetadata = {"metadata", "dbn", kMetadataBytesMax
 // The hash by which a session names its feed's metadata: XXH3-64, never 0. 0 for no metadata.
 std::uint64_t metadata_hash_of(std::string_view metadata);
 
-// Whether the session says which metadata its feed had. One of version 1 does not, nor does one that
-// `lapwing repair` made: the bus directory's metadata.dbn is the nearest there is.
+// Whether the session names the metadata of its feed. A session of version 1 and one that `lapwing
+// repair` made do not; for them metadata.dbn of the bus directory is used.
 bool names_metadata(const SessionBegin& session);
 
-// Makes it durable. Errors: kLimit (more than kMetadataBytesMax), kNoSpace, kNotPermitted, kSystem.
+// Stores the metadata durably. Errors: kLimit (more than kMetadataBytesMax), kNoSpace,
+// kNotPermitted, kSystem.
 absl::Status keep_metadata(Disk& disk, const std::string& journal_root,
                            const std::string& metadata);
 
-// The metadata that this session's records were published with; empty if its feed had none.
-// kNotFound if the session does not name them. Errors also: kDamaged (its content has another hash), kNotPermitted, kSystem.
+// The metadata with which this session's records were published; empty if its feed had none.
+// Errors: kNotFound (the session does not name its metadata), kDamaged (the content has another
+// hash), kNotPermitted, kSystem.
 absl::StatusOr<std::string> read_kept_metadata(Disk& disk, const std::string& journal_root,
                                                const SessionBegin& session);
 

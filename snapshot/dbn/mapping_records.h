@@ -1,18 +1,18 @@
-// The symbols of DBN that was recorded live: they are in records between the market's, and the
-// metadata has none. Collects these records and makes the metadata's mappings of them.
+// The symbols of a DBN file that was recorded live. They are in mapping records among the market
+// records, and the metadata has none. Collects these records and makes mappings for the metadata.
 //
 //   MappingRecords found(metadata.version);
 //   for (record : records) found.add(record);
 //   metadata.mappings = found.mappings();
 //
-// A mapping record (rtype 0x16) names the instrument of its header: by stype_out_symbol, or by
-// stype_in_symbol if the other one is the number itself. The symbol that was subscribed to is left
-// out, since one such symbol may be several instruments (ES.FUT).
+// A mapping record (rtype 0x16) names the instrument of its header: in stype_out_symbol, or in
+// stype_in_symbol if the former is the number itself. The symbol that was subscribed to is not
+// used, because it may cover several instruments (ES.FUT).
 //
-// When a mapping holds: from start_ts, or without one from the ts_event of the record if it
-// replaces another mapping, or else from always; until end_ts or the next mapping of the same
-// symbol or instrument. Metadata have dates alone: of several mappings on one day the last one
-// holds for the whole day. A repeated mapping changes nothing.
+// A mapping is valid from start_ts. Without start_ts it is valid from the record's ts_event if it
+// replaces another mapping, else from 1970. It ends at end_ts, or at the next mapping of the same
+// symbol or instrument. Metadata has dates only: if a day has several mappings, the last one is
+// valid for the whole day. A repeated mapping changes nothing.
 //
 // Thread safety: one thread.
 #pragma once
@@ -31,8 +31,8 @@ namespace lapwing::dbn {
 inline constexpr std::size_t kMappingRecordBytesV1 = 80;
 inline constexpr std::size_t kMappingRecordBytes = 176;  // versions 2 and 3
 
-// Whether a record is about the stream and not about the market: a mapping, an error of the
-// gateway, or its news (heartbeats).
+// Whether a record is about the stream and not about the market: a mapping record, an error record,
+// or a system record (heartbeats).
 bool is_control_record(std::span<const std::byte> record);
 
 class MappingRecords {
@@ -41,8 +41,8 @@ class MappingRecords {
   explicit MappingRecords(std::uint8_t version)
       : symbol_bytes_(version == 1 ? kSymbolBytesV1 : kSymbolBytes) {}
 
-  // Takes mapping records of any version. Other records change nothing, nor does one without a
-  // symbol, or with a symbol that the metadata cannot hold: too long, or not ASCII.
+  // Adds a mapping record of any version. Other records are ignored. So are mapping records without
+  // a symbol, or with one that the metadata cannot hold: too long, or not ASCII.
   void add(std::span<const std::byte> record);
 
   bool empty() const { return intervals_.empty(); }
@@ -60,7 +60,7 @@ class MappingRecords {
   void take(const Message& message, std::string symbol);
 
   std::size_t symbol_bytes_;
-  std::vector<Interval> intervals_;  // in the order in which they came
+  std::vector<Interval> intervals_;  // in the order of add()
   // The newest of each, as an index of intervals_.
   absl::flat_hash_map<std::uint32_t, std::size_t> by_id_;
   absl::flat_hash_map<std::string, std::size_t> by_symbol_;

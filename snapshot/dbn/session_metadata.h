@@ -1,5 +1,5 @@
-// The feed's metadata with which the records of each session of a bus were published: old records
-// keep their symbols, whichever feed came later.
+// The metadata with which the records of each session of a bus were published. So old records keep
+// their symbols, whatever later feeds have.
 //
 //   SessionMetadata metadata("./es");
 //   absl::StatusOr<std::string> raw = metadata.of(event.session_id);
@@ -7,7 +7,7 @@
 // A session of version 1, one that `lapwing repair` made, or one of a bus without a journal does not
 // name its metadata: it gets those of the bus's newest session (read_feed_metadata).
 //
-// The list of sessions is read again only when one is asked for that it does not have.
+// The list of sessions is read again only if a session is requested that it does not have.
 //
 // Thread safety: one thread.
 #pragma once
@@ -31,8 +31,8 @@ class SessionMetadata {
 
   // Raw DBN metadata; empty: its feed had none. Errors: kDamaged, kNotPermitted, kSystem.
   absl::StatusOr<std::string> of(const Id128& session_id);
-  // Whether that is true for the metadata of any session after this one, also of a later journal; the
-  // newest come first, and each content comes once. Errors: as of().
+  // Whether `is_true` holds for the metadata of any session after this one, including sessions of
+  // later journals. The newest metadata is tried first, each content once. Errors: as of().
   absl::StatusOr<bool> is_later(const Id128& session_id,
                                 const std::function<bool(const std::string& metadata)>& is_true);
 

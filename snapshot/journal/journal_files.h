@@ -32,8 +32,8 @@ struct JournalFiles {
 JournalFiles journal_files_of(Disk& disk, const std::string& journal_root,
                               const SessionBegin& begin);
 
-// The segments that have a .jnl file, ascending. None if the directory is missing, or
-// is a file or a link.
+// The segments that have a .jnl file, ascending. Empty if the directory is missing, or is a file or
+// a link.
 absl::StatusOr<std::vector<std::uint64_t>> list_segments(const JournalFiles& files);
 
 // A directory below a journal root that is named as a journal is, and has segments.

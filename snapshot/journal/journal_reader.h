@@ -91,8 +91,8 @@ class JournalReader {
   // session's `end`, or what its sums prove. archived is durable then: that is where the next
   // publisher will cut, so that nothing is read which will never have existed.
   absl::StatusOr<JournalBounds> settled_bounds();
-  // How far the last session of a failed journal published; kNoSequence if that is not known.
-  // Errors: of the disk.
+  // The newest sequence that the last session of a failed journal published; kNoSequence if
+  // unknown. Errors: of the disk.
   absl::StatusOr<Sequence> published() const;
 
  private:

@@ -1,6 +1,6 @@
 // The journals of a journal root in the order in which publishers began them.
 //
-// A publisher begins another journal when the last one has failed. All but the newest journal are
+// A publisher begins another journal if the last one failed. All journals but the newest are
 // discarded: nothing is added to them, and their files stay until retention removes them.
 //
 // Thread safety: plain values and free functions.

@@ -1,5 +1,5 @@
-// The file `retention` of a journal: up to where retention has removed its segments, and how far a
-// journal that failed was published.
+// The file `retention` of a journal: the oldest sequence that retention has kept, and the newest
+// one that was published if the journal failed.
 //
 // It is written and synced before a segment is unlinked. So a segment that is missing at or above
 // what it says was not removed by retention: its records are lost, and whoever reads is told.
@@ -24,8 +24,8 @@ inline constexpr char kRetentionFileName[] = "retention";
 // What `retention` of that journal says; 1 if there is none. Errors: of the disk.
 absl::StatusOr<Sequence> read_retained_from(const JournalFiles& files);
 
-// The newest sequence that the last session of a failed journal published, whether or not the
-// journal has it; kNoSequence if that is not known. Errors: of the disk.
+// The newest sequence that the last session of a failed journal published, even if the journal does
+// not have it; kNoSequence if unknown. Errors: of the disk.
 absl::StatusOr<Sequence> read_published(const JournalFiles& files);
 
 // The segments that a journal retains, and the oldest sequence: a record from there on whose
@@ -47,7 +47,7 @@ class RetentionFile {
   static absl::StatusOr<RetentionFile> open(const JournalFiles& files, unsigned permissions = 0600);
 
   Sequence oldest() const { return oldest_; }
-  // Overwrite both copies; the caller syncs. Neither decreases.
+  // These overwrite both copies; the caller syncs. Neither value decreases.
   absl::Status write(Sequence oldest);
   absl::Status write_published(Sequence published);
   FileHandle get() const { return file_.get(); }

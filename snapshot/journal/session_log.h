@@ -6,11 +6,10 @@
 // that lags and syncs both. The files grow ahead of need: on a full disk there is room for the
 // reservations of some time, and always for an end.
 //
-// Shortening. forget_before() drops the rows of sessions that retention has emptied. Row 0 becomes a
-// row of the kind kShortened with the index of the first row that counts and the hash of the row
-// before it; then the space in between is given back. Every other row keeps its place, so readers
-// that have the files open continue as before. If one copy was shortened and the other was not, the
-// shortened one counts.
+// Shortening. forget_before() drops the rows of sessions that have no records left. Row 0 becomes a
+// row of kind kShortened, with the index of the first valid row and the hash of the row before it.
+// Then the space in between is given back. Every other row keeps its offset, so readers that have
+// the files open continue as before. If only one copy was shortened, that copy is used.
 //
 // A journal root whose log is gone, or holds no entry, although segments lie beside it, is damaged
 // and not new: nobody knows which sequences were given. `lapwing repair` rebuilds the log.
@@ -41,8 +40,8 @@ inline constexpr char kSessionsFileName[] = "sessions";
 inline constexpr char kCopySuffix[] = ".copy";
 inline constexpr std::uint64_t kSessionsGrowthBytes = 64 * 1024;
 inline constexpr std::uint64_t kSessionEntriesAhead = 64;  // room for so many is wanted
-inline constexpr std::uint64_t kSessionEntriesMax = std::uint64_t{1} << 22;  // dropped ones aside
-inline constexpr std::uint64_t kSessionRowsForgotten = 1024;                 // at once, at least
+inline constexpr std::uint64_t kSessionEntriesMax = std::uint64_t{1} << 22;  // without dropped ones
+inline constexpr std::uint64_t kSessionRowsForgotten = 1024;                 // at least, at a time
 // A reader may find an entry half written by a running publisher; it is damage after this many
 // re-reads.
 inline constexpr int kSessionRereads = 3;
@@ -76,7 +75,7 @@ class SessionLog {
   const SessionRecord* last() const { return table_.last(); }
   // Null if it is not listed.
   const SessionRecord* find(const Id128& session_id) const { return table_.find(session_id); }
-  // Those of one journal; empty if it is not listed.
+  // The sessions of one journal; empty if it is not listed.
   std::span<const SessionRecord> sessions_of(const Id128& journal_id) const {
     return table_.sessions_of(journal_id);
   }
@@ -88,15 +87,17 @@ class SessionLog {
   // Reads the entries that were appended, by whomever, since the last look.
   absl::Status refresh();
 
-  // Appends and syncs both copies; index, version, hash and checksum are filled in here, and wall_ns
-  // if it is 0. A new journal has the newest version unless `entry` asks for another; a session that continues a journal of version 1 gets rows of version 1, without the fields that it
-  // lacks. kInvalidArgument for an entry that session_rules.h forbids.
+  // Appends to both copies and syncs them. Index, version, hash and checksum are filled in here,
+  // and wall_ns if it is 0. A new journal has the newest version unless `entry` has another. A
+  // session that continues a journal of version 1 gets rows of version 1, without the later fields.
+  // kInvalidArgument for an entry that session_rules.h forbids.
   absl::Status append(SessionEntry entry);
-  // Appends the sessions of another log to this one, which is empty: rows of version 1 stay rows of
-  // version 1, and a log that was shortened gives one that was.
+  // Appends the sessions of another log to this one, which is empty. Rows of version 1 stay rows of
+  // version 1, and the copy of a shortened log is a shortened log.
   absl::Status copy_sessions(const SessionLog& from);
-  // Drops the rows of the first `sessions` sessions, synced. At least one session stays, and the
-  // last one's journal has version 2. Does nothing if fewer than kSessionRowsForgotten rows would go.
+  // Drops the rows of the first `sessions` sessions, and syncs. At least one session stays, and the
+  // journal of the last one must have version 2. Does nothing if fewer than kSessionRowsForgotten
+  // rows would be dropped.
   absl::Status forget_before(std::size_t sessions);
   // Of the last session, which has no end: sequences up to `through`, or how it ends, after `last`
   // and with a void up to `void_last` (0: none).
@@ -116,8 +117,8 @@ class SessionLog {
   // replaced what was there. Of a log that was opened for writing.
   std::vector<std::string> lost_names() const;
 
-  // Entries read or written; the damaged one's index where there is one.
-  std::uint64_t entry_count() const { return next_index_; }  // dropped ones too
+  // Entries read or written, including dropped ones; the index of a damaged entry if there is one.
+  std::uint64_t entry_count() const { return next_index_; }
   // What open() has repaired, or what a reader was able to do without.
   const std::vector<SessionCopyDefect>& copy_defects() const { return copy_defects_; }
 
@@ -152,7 +153,7 @@ class SessionLog {
   std::string name_;
   SessionTable table_;
   std::vector<SessionCopyDefect> copy_defects_;
-  std::uint64_t first_row_ = 0;  // of those that count; above 0 in a log that was shortened
+  std::uint64_t first_row_ = 0;  // the first valid one; above 0 in a shortened log
   std::uint64_t next_index_ = 0;
   std::uint64_t dropped_hash_ = 0;  // of the last row that was dropped
   std::uint64_t last_row_hash_ = 0;

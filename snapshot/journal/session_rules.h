@@ -20,10 +20,11 @@
 
 namespace lapwing {
 
-// The begin row of a session, without what only the row needs. The fields are those of SessionEntry.
+// The begin row of a session as it is kept in memory: without the path of its ring, hashes of rows
+// and reserved bytes. The fields are those of SessionEntry.
 struct SessionBegin {
   SessionBegin() = default;
-  SessionBegin(const SessionEntry& row);  // implicit: what a begin row says
+  SessionBegin(const SessionEntry& row);  // implicit: the content of a begin row
 
   std::uint32_t version = kSessionVersion;
   std::uint32_t slot_bytes = 0;
@@ -48,7 +49,7 @@ struct SessionBegin {
 // The end row of a session.
 struct EndOfSession {
   EndOfSession() = default;
-  EndOfSession(const SessionEntry& row);  // implicit: what an end row says
+  EndOfSession(const SessionEntry& row);  // implicit: the content of an end row
 
   SessionEnd how = SessionEnd::kNone;
   std::uint32_t sys_errno = 0;
@@ -71,7 +72,7 @@ struct SessionRecord {
   Sequence first() const { return begin.first; }
 };
 
-// Why no journal can have the sizes in this begin row; empty if one can.
+// What is wrong with the sizes in this begin row; empty if nothing is.
 std::string session_geometry_defect(const SessionBegin& begin);
 
 class SessionTable {
@@ -80,7 +81,7 @@ class SessionTable {
   const SessionRecord* last() const { return sessions_.empty() ? nullptr : &sessions_.back(); }
   // Null if the session is not listed.
   const SessionRecord* find(const Id128& session_id) const;
-  // Those of one journal, which follow each other; empty if it is not listed.
+  // The sessions of one journal, in order; empty if it is not listed.
   std::span<const SessionRecord> sessions_of(const Id128& journal_id) const;
   // The path of the last session's ring file.
   const std::string& ring_path() const { return ring_path_; }

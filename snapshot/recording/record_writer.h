@@ -6,10 +6,10 @@
 // frame and syncs. resume() goes on behind a commit (in a new zstd frame; several frames in a file
 // are legal).
 //
-// create_whole() is for files that programs must not see before they are complete. The records go to
-// a temporary name beside the file (os/whole_file.h); finish() gives the file its own name. Without
-// finish(), and after an error, the temporary file is removed. After a kill it stays, and the next
-// create_whole() replaces it.
+// create_whole() is for files that must not be visible before they are complete. The records are
+// written under a temporary name beside the file (os/whole_file.h); finish() gives the file its own
+// name. Without finish(), and after an error, the temporary file is removed. After a kill it stays,
+// and the next create_whole() replaces it.
 //
 // The first error is final. Without zstd the file is then cut back to its last whole record; with
 // zstd its last frame is unfinished, and readers deliver what was flushed before they report that.
@@ -43,8 +43,8 @@ class RecordWriter {
   static absl::StatusOr<std::unique_ptr<RecordWriter>> create(Disk& disk, const std::string& path,
                                                               std::string_view head,
                                                               std::size_t record_bytes);
-  // The same for a file that gets its name when it is finished. Errors: also kBusTaken (another
-  // process is writing the same file).
+  // The same, but the file gets its name in finish(). Errors: also kBusTaken (another process is
+  // writing the same file).
   static absl::StatusOr<std::unique_ptr<RecordWriter>> create_whole(Disk& disk,
                                                                     const std::string& path,
                                                                     std::string_view head,
@@ -106,7 +106,7 @@ class RecordWriter {
   Disk& disk_;
   const std::string path_;
   const Naming naming_;
-  const std::string open_path_;  // what the file is called until it is whole
+  const std::string open_path_;  // the name of the file until it is whole
   const std::size_t record_bytes_;
   OpenFile file_;
   std::uint64_t file_bytes_ = 0;   // written without error

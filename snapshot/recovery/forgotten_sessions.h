@@ -1,5 +1,6 @@
-// Drops from `sessions` the oldest sessions that retention has left without a record, and the
-// descriptions and metadata that only they had. A start does this once its past is settled.
+// Drops from `sessions` the oldest sessions of which retention has removed all records, and the
+// descriptions and metadata that only they used. A start does this after it has settled the last
+// session.
 //
 // Thread safety: one thread; the caller holds the publisher's lock.
 #pragma once
@@ -13,8 +14,9 @@
 namespace lapwing {
 
 // A session is dropped if its journal keeps nothing at or below the sequence after its last record,
-// and if every older session is dropped too. So a stored position in it has lost records in any case.
-// Does nothing while fewer than kSessionRowsForgotten rows would go. Errors: those of the disk.
+// and if every older session is dropped, too. So a stored position in a dropped session has lost
+// records in any case. Does nothing if fewer than kSessionRowsForgotten rows would be dropped.
+// Errors: those of the disk.
 absl::Status forget_empty_sessions(Disk& disk, const std::string& journal_root,
                                    SessionLog& sessions);
 

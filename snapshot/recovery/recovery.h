@@ -61,7 +61,7 @@ absl::StatusOr<Settled> settle(Disk& disk, const std::string& journal_root, Sess
 absl::Status check_settle(Disk& disk, const std::string& journal_root, SessionLog& sessions,
                           const Id128& boot_id, const RingOpener& open_ring);
 
-// What the sessions tell of a source.
+// How far the journal holds a source.
 struct SourceProgress {
   bool by_content = false;    // found by its fingerprint
   std::uint64_t offset = 0;   // of its newest session
@@ -70,8 +70,8 @@ struct SourceProgress {
   Sequence last = kNoSequence;  // its newest record; kNoSequence: it has none
 };
 
-// The newest session of a source, which is known by its fingerprint, or by its id if the session or
-// the caller has no fingerprint. Nothing if no session is of that source. All sessions have ended.
+// Finds the newest session of a source, by its fingerprint, or by its id if the session or the
+// caller has no fingerprint. nullopt if there is none. All sessions must have ended.
 std::optional<SourceProgress> find_source(const SessionLog& sessions, std::uint64_t source_id,
                                           std::uint64_t fingerprint);
 

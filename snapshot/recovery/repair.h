@@ -8,9 +8,10 @@
 //     empty beside segments: the log begins anew. Journals that it then does not name get a session
 //     from what their segments prove (snapshot/recovery/session_rebuild.h).
 //  2. The copy of `sessions` that lags is healed from the other.
-//  3. What is not a file but has the name of one is renamed to <name>.aside-<id>. Files of a wrong
-//     length get the right one: zeros are added, or bytes behind the last slot cut off. The newest
-//     description of the records, if it is gone, is taken from bus.json (recovery/obstacles.h).
+//  3. A directory, link or device that has the name of a journal file is renamed to
+//     <name>.aside-<id>. Files of a wrong length get the right one: zeros are added, or bytes
+//     behind the last slot are cut off. If the newest description of the records is missing, it is
+//     taken from bus.json (recovery/obstacles.h).
 //  4. Indexes that are missing or hold entries that do not check are written anew from those that
 //     do.
 //  5. If a publisher would refuse to start, and segments are missing at the front of the journal

@@ -1,6 +1,6 @@
-// Proves a whole journal root: sessions and their copy, every header, sum and stamp at or below
-// durable, the continuity of segments, the indexes, lengths and kinds of files, and that a publisher
-// would start. Changes nothing; works beside a running publisher.
+// Verifies a whole journal root: sessions and their copy, every header, sum and stamp at or below
+// durable, the continuity of segments, the indexes, lengths and kinds of files, and whether a
+// publisher could start. Changes nothing; works beside a running publisher.
 //
 // Thread safety: one thread. Borrows the Disk.
 #pragma once
@@ -50,7 +50,7 @@ struct VerifyReport {
 // Called now and then, with records looked at and records in all.
 using VerifyProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-// What a start would have, for the question whether it would be refused.
+// What verify_journal() needs to check whether a start would be refused.
 struct VerifyStart {
   Id128 boot_id;
   RingOpener open_ring;  // as for settle(); its kBusTaken: a publisher runs

@@ -1,4 +1,4 @@
-// Whether records of one description can be read by another one.
+// Whether a program with one description can read records of another one.
 //
 // Thread safety: pure function.
 #pragma once
@@ -9,8 +9,8 @@
 
 namespace lapwing {
 
-// mismatch() without the names and the version numbers of the two schemas, which are not compared.
-// Empty if a program that knows `expected` can read records of `found`.
+// Like mismatch(), but does not compare the names and version numbers of the two schemas. Empty if
+// a program that knows `expected` can read records of `found`.
 [[nodiscard]] std::string first_difference(const Schema& expected, const Schema& found);
 
 }  // namespace lapwing

@@ -18,7 +18,7 @@
 namespace lapwing {
 
 // Whether a value is a time, in ns since 1970. Programs write 0, 2^63 - 1, 2^63 (NaT of pandas) and
-// 2^64 - 1 for "no time"; nothing from 2^63 - 1 on (year 2262) is one.
+// 2^64 - 1 for "no time". Every value from 2^63 - 1 on (year 2262) counts as "no time".
 constexpr bool is_time(std::uint64_t time_ns) {
   return time_ns != 0 &&
          time_ns < static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
@@ -37,7 +37,7 @@ class RecordClock {
   }
 
   bool has_time() const { return time_.has_value(); }
-  // Of the record, UTC ns; kUndefTimestamp: it has none, or what it has is not a time.
+  // The record's time, UTC ns; kUndefTimestamp if it has none, or if the value is not a time.
   std::uint64_t time_ns(std::span<const std::byte> record) const {
     return time_ ? time_at(record, *time_) : dbn::kUndefTimestamp;
   }
