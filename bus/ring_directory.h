@@ -17,16 +17,16 @@ namespace lapwing {
 // What a ring file's name ends with; before it stands the session's id.
 inline constexpr char kRingFileExtension[] = ".ring";
 
-// A directory of the calling user's own under /dev/shm, made if need be: lapwing-<uid> (0700), or
-// lapwing-<uid>-<gid> (0750), whose files a group may read. Anybody can make that name first, and
-// the sticky bit keeps the user from removing it. If another user has, the directory is called
-// <that name>.XXXXXX, with six random letters and digits; every later start uses the same one.
-// kNotPermitted if the user's own directory has more permissions, or something else of the user's
-// has the name. Links are not followed.
+// Returns the directory for rings of the calling user under /dev/shm, and makes it if it is
+// missing: lapwing-<uid> (0700), or lapwing-<uid>-<gid> (0750), whose files a group may read. Any
+// user can make that name first, and the sticky bit prevents its removal. Then the directory is
+// called <that name>.XXXXXX, with six random letters and digits; every later start uses the same
+// one. Errors: kNotPermitted if the user's own directory has more permissions, or if the name
+// belongs to something else of the user. Links are not followed.
 absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group);
-// The path that private_ring_directory would return if nothing had to be made; makes nothing.
+// The path of the first such directory that exists; the plain name if none exists. Makes nothing.
 std::string private_ring_directory_path(std::optional<unsigned> group);
-// All such directories of this user and group that exist: rings may be in each.
+// All such directories of this user and group that exist. Each may contain rings.
 std::vector<std::string> private_ring_directories(std::optional<unsigned> group);
 
 // True if `directory` is on tmpfs (or ramfs).

@@ -31,7 +31,7 @@ struct FollowOptions {
   // live | start | seq:N | time:RFC3339 | after:POSITION | snapshot[:FOLD]
   std::string from = "live";
   std::string journal_id;    // follow only this journal; empty: see one_journal
-  bool one_journal = false;  // follow only the newest journal: sequences are given
+  bool one_journal = false;  // follow only the newest journal, because sequences are given
   std::string on_gap = "fill";
   std::string wait = "backoff";
   double reattach_seconds = 30;
@@ -47,7 +47,7 @@ void add_bus_option(CLI::App& command, std::string& bus);
 void add_follow_options(CLI::App& command, FollowOptions& options);
 // --name, --until-closed, --reattach, --summary.
 void add_end_options(CLI::App& command, FollowOptions& options);
-// --journal-id, for the commands that show or write history.
+// --journal-id, for commands that read discarded journals, too.
 void add_journal_option(CLI::App& command, FollowOptions& options);
 // --on-gap, --wait and --measure. `keeps_state`: a checkpoint can stand for the records of a gap.
 void add_policy_options(CLI::App& command, FollowOptions& options, bool keeps_state = false);

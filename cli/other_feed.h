@@ -1,4 +1,5 @@
-// What `record` and `export` say when a DBN file gets records of another feed than its metadata.
+// The warning of `record` and `export` if a DBN file gets records of another feed than its
+// metadata.
 //
 // Thread safety: free function.
 #pragma once

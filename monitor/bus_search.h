@@ -1,9 +1,10 @@
 // Finds the buses of this machine by what their publishers announce (snapshot/bus_announcement.h).
 //
-// Nothing that is found is trusted: a directory counts if it is called lapwing-UID or lapwing-UID-GID,
-// also with something behind a dot, belongs to that user, is not a link and nobody else may write to
-// it; a file in it, if it is a plain one of that user, of kAnnouncementBytesMax at most, that nobody
-// else may write to. What one user puts there hides no other user's buses.
+// Nothing that is found is trusted. A directory is used if it is called lapwing-UID or
+// lapwing-UID-GID, with or without a suffix behind a dot, belongs to that user, is not a link, and
+// only that user may write to it. A file in it is read if it is a plain file of that user, only
+// that user may write to it, and it has at most kAnnouncementBytesMax. The limit on files is for
+// each user, so no user can hide the buses of others.
 //
 // Thread safety: a free function.
 #pragma once
@@ -18,7 +19,7 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kBusesOfUserMax = 1024;  // files of one user that are looked at
+inline constexpr std::size_t kBusesOfUserMax = 1024;  // files of one user that are read
 
 struct FoundBus {
   BusAnnouncement announcement;

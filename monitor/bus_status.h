@@ -62,7 +62,7 @@ struct RingStatus {
   std::optional<RingCounts> counts;  // a publisher before 0.2.0 has none
 };
 
-// Segments on disk, those that were prepared for records to come included.
+// Segments on disk, including those that were prepared for future records.
 struct JournalSize {
   std::uint64_t segments = 0;
   std::uint64_t bytes = 0;  // of disk space; sums and time indexes come on top
@@ -71,9 +71,9 @@ struct JournalSize {
 // A journal below the journal root.
 struct JournalStatus {
   Id128 id;
-  std::uint64_t sessions = 0;       // 0: `sessions` does not list it, and the rest is not known
+  std::uint64_t sessions = 0;       // 0: not listed in `sessions`; only id and size are known
   Sequence oldest = kNoSequence;    // that retention has kept
-  std::optional<Sequence> last;     // durable at its end; none while its last session is open
+  std::optional<Sequence> last;     // the last durable one; nullopt while its last session is open
   std::optional<EndOfSession> end;  // of its last session
   bool is_discarded = false;        // another journal follows
   JournalSize size;
@@ -144,7 +144,7 @@ struct BusStatus {
   absl::StatusOr<RingStatus> ring;                      // or why there is none to read
   absl::StatusOr<PublisherStatus> publisher;            // or why none answers
   absl::StatusOr<std::vector<SessionRecord>> sessions;  // of the journal; none without a journal
-  absl::StatusOr<std::vector<JournalStatus>> journals;  // oldest first; none without a journal
+  absl::StatusOr<std::vector<JournalStatus>> journals;  // oldest first; empty without a journal
 };
 
 // Errors: those of read_bus_description. What else is wrong stands in the parts.

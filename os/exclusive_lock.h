@@ -19,7 +19,7 @@ namespace lapwing {
 
 inline constexpr char kLockFileName[] = "publisher.lock";
 
-// What a refusal says of the holder.
+// Text for the message if the lock is held: what the holder does, with the remedy, and what it is.
 struct LockUse {
   std::string does = "publishes here; end it, or choose another directory";
   std::string who = "publisher";
@@ -28,9 +28,9 @@ struct LockUse {
 // Held until the object and every duplicate of its descriptor are gone. The file stays.
 class ExclusiveLock {
  public:
-  // Retries for up to retry_ns (the kernel may still finish a killed publisher's last write), then
-  // kBusTaken with the holder's number, command and user, or that it has ended. A publisher's `path`
-  // is <bus>/publisher.lock or <journal root>/publisher.lock.
+  // Retries for up to retry_ns (the kernel may still finish a killed publisher's last write). After
+  // that kBusTaken, with the holder's process id, command and user, or the fact that it has ended.
+  // A publisher's `path` is <bus>/publisher.lock or <journal root>/publisher.lock.
   // Errors: kBusTaken, kNotPermitted, kNotALapwingFile, kNotFound, kSystem.
   static absl::StatusOr<ExclusiveLock> take(const std::string& path, std::uint64_t retry_ns,
                                             const LockUse& use = {});

@@ -1,15 +1,15 @@
 // Locks of files, of the open file description: the kernel holds one until every duplicate of its
 // descriptor is closed, and no close() of another descriptor of this process gives it up.
 //
-// Two kinds that do not see each other. flock() is for a file that exists to be locked; only its
-// owner can open that file. The lock of a range (F_OFD_SETLK), of the whole file here, is for a file
-// with contents that others may read.
+// There are two independent kinds. flock() is for a file that exists to be locked; only its owner
+// can open that file. The lock of a range (F_OFD_SETLK), here of the whole file, is for a file with
+// contents that others may read.
 //
-// A process that may only read a file cannot keep a writer out:
-//  - An flock needs no right to write. So a lock file gets the mode 0600 again if it had another,
-//    and is replaced if a process of another user, other than root, holds it.
-//  - A write lock of a range needs a descriptor that may write. A reader can take a read lock, also
-//    by waiting for it while a writer has the file. lock_against_writers() passes over read locks.
+// A process with read permission only cannot keep a writer out:
+//  - An flock does not need write permission. So a lock file gets mode 0600 again if it had another
+//    one, and is replaced if a process of another user, other than root, holds it.
+//  - A write lock of a range needs a writable descriptor. A reader can take a read lock, and can
+//    wait for it while a writer has the file. lock_against_writers() ignores read locks.
 //
 // Thread safety: free functions.
 #pragma once
@@ -74,12 +74,12 @@ struct LockFileOptions {
 // directory), kSystem.
 absl::StatusOr<LockFile> take_lock_file(const std::string& path, const LockFileOptions& options);
 
-// The process number that a holder has written into its lock file; 0 if there is none.
+// The process id that a holder has written into its lock file; 0 if there is none.
 pid_t pid_in(int fd);
 
 // The lock of the whole file, for writing; the descriptor may write. 0, EWOULDBLOCK, or an errno.
 int lock_whole_file(int fd);
-// The same, but read locks are no obstacle: 0 without a lock if nothing but read locks is in its way.
+// The same, but ignores read locks: if only read locks prevent the lock, 0 is returned without it.
 int lock_against_writers(int fd);
 void unlock_whole_file(int fd);
 // Whether another open file description has it. Errors: those of asking.

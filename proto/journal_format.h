@@ -21,8 +21,8 @@
 namespace lapwing {
 
 inline constexpr std::uint32_t kJournalVersion = 1;  // segments, sums, time index, retention
-// Rows of `sessions`. A journal keeps the version of its first row. Version 2 has the fields from
-// source_fingerprint on, the kind kShortened and the end kUpstream.
+// Rows of `sessions`. All rows of a journal have the version of its first row. Version 2 adds the
+// fields from source_fingerprint on, the kind kShortened and the end kUpstream.
 inline constexpr std::uint32_t kSessionVersion = 2;
 inline constexpr std::uint32_t kSessionVersionMin = 1;
 inline constexpr std::uint64_t kSegmentHeaderBytes = kPageBytes;
@@ -93,8 +93,8 @@ struct RetentionEntry {
   std::uint32_t reserved;
   Id128 journal_id;
   std::uint64_t oldest;  // the first sequence of a segment
-  // Of a journal that failed: the newest sequence that its last session published, as far as its
-  // ring or its publisher showed at the end; 0: not known.
+  // Of a failed journal: the newest sequence that its last session published, from the publisher or
+  // from its ring; 0: unknown.
   std::uint64_t published;
   std::uint8_t reserved_tail[464];
   std::uint64_t checksum;  // XXH3-64 of the entry's first 504 bytes
@@ -109,7 +109,7 @@ enum class SessionEntryKind : std::uint32_t {
   kBegin = 1,    // synced before the session's first record
   kReserve = 2,  // synced before any sequence beyond the old reservation is used
   kEnd = 3,
-  kShortened = 4,  // the first row: rows 1 … through - 1 were dropped by retention, as was row 0
+  kShortened = 4,  // replaces row 0 after a start has dropped it and rows 1 … through - 1
 };
 
 enum class SessionEnd : std::uint32_t {

@@ -32,7 +32,8 @@ class BusPlaces {
   absl::StatusOr<std::string> ring_home() const;
   // The same, made if need be. Errors: those of private_ring_directory and prepare_directory.
   absl::StatusOr<std::string> make_ring_home() const;
-  // Where an earlier start may have left rings: the bus directory, and each home that it has had.
+  // Rings that an earlier start may have left: in the bus directory and in every ring directory
+  // that this user has.
   absl::StatusOr<LeftRings> left_rings() const;
 
   // kBusTaken if somebody does. A lock file can be removed under its holder: so the socket and the

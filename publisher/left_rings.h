@@ -27,7 +27,7 @@ namespace lapwing {
 
 class LeftRings {
  public:
-  // What is done about rings of other buses in the homes.
+  // What to do about rings of other buses in the homes.
   enum class Foreign { kLog, kIgnore };
 
   // `directory` is the one whose rings they are: the journal's, or without a journal the bus's.

@@ -1,5 +1,5 @@
-// Whether a thread is inside the log hook of a publisher: a call that waits for the publisher's own
-// threads would wait there for itself.
+// Whether the calling thread is inside the log hook of a publisher. There, a call that waits for
+// the publisher's threads would wait for itself.
 //
 // Thread safety: any thread.
 #pragma once
@@ -13,14 +13,14 @@ namespace lapwing {
 
 class LogHookMark {
  public:
-  // Calls `hook`, and marks the thread until it returns.
+  // Returns a hook that calls `hook` and marks the thread until it returns.
   LogHook around(LogHook hook) const {
     return [hook = std::move(hook), id = id_](const LogEntry& entry) {
       const Running running(id.get());
       hook(entry);
     };
   }
-  // The calling thread is inside a hook that around() has made.
+  // Whether the calling thread is inside a hook that around() of this object has made.
   bool is_running() const { return Running::innermost == id_.get(); }
 
  private:

@@ -22,7 +22,7 @@ namespace lapwing {
 
 class BookFormat {
  public:
-  // Symbols are those of the metadata of that session of `bus`; zero: of its newest.
+  // Symbols come from the metadata of that session of `bus`; zero: of its newest session.
   explicit BookFormat(std::string bus, const Id128& session_id = {})
       : bus_(std::move(bus)), session_id_(session_id) {}
 

@@ -66,8 +66,8 @@ class BusView {
   BusView& operator=(const BusView&) = delete;
   ~BusView();  // waits for the thread's end
 
-  // A symbol, a number as id:N, or, if it is empty, whichever instrument has most records. False:
-  // so many instruments are wanted already.
+  // A symbol, a number as id:N, or empty for the instrument with most records. False if the limit
+  // of instruments is reached.
   bool want(const std::string& instrument);
   bool has_room_for(const std::string& instrument) const;  // whether want() would be true
   void forget(const std::string& instrument);

@@ -5,11 +5,11 @@
 // and left out. Schemas that share a record type cannot be told apart in a mixed stream: the
 // description's remark says so.
 //
-// Symbols of a live recording are in mapping records (snapshot/dbn/mapping_records.h). If the
-// metadata has no mappings and mapping records come before the market's, the description's metadata
-// gets those of the whole file, which is read once for it; of a stream, those before the first
-// record of the market. A later one in a stream is counted and left out, as every other record that
-// does not fit.
+// The symbols of a live recording are in mapping records (snapshot/dbn/mapping_records.h). If the
+// metadata has no mappings, and mapping records precede the first market record, the feed makes
+// mappings of them in the description's metadata. A file is read once as a whole for this. From a
+// stream only the mapping records before the first market record are used; later ones are counted
+// and left out, like other records that do not fit.
 //
 // Thread safety: one thread.
 #pragma once
@@ -45,7 +45,7 @@ class DbnFeed : public Feed {
   absl::Status choose_schema(const std::string& wanted);
   absl::Status choose_by_first_record();
   void remark_on_schemas_of_the_same_type();
-  // The mapping records of metadata without mappings.
+  // Makes mappings from mapping records, if the metadata has none.
   absl::Status find_symbols(const FeedOptions& options, bool is_file);
   absl::Status read_leading_records();
   absl::Status read_all_mappings(const Stopped& stopped);

@@ -71,11 +71,11 @@ struct FeedOptions {
 
 struct FeedWait;
 
-// A feed that was continued.
+// The result of Feed::resume().
 struct ResumedFeed {
-  std::uint64_t position = 0;  // the feed's, before the next record
-  FeedBatch rest = {};         // records of the batch in which it was found, if any are left
-  // Records that the source does not have any more: of a journal, by its retention. 0, 0: none.
+  std::uint64_t position = 0;  // of the feed, before the next record
+  FeedBatch rest = {};         // the records after that position that were already read
+  // Records that the retention of a source journal removed before they were published. 0, 0: none.
   Sequence lost_first = kNoSequence;
   Sequence lost_last = kNoSequence;
 };
@@ -92,14 +92,14 @@ class Feed {
   virtual int fd() const { return -1; }
   // Starts again from the first record; kUnsupported for a stream.
   virtual absl::Status rewind() = 0;
-  // Identifies the source by its content: its metadata and first record. Never 0. Called before
-  // next(); starts again from the first record. Errors: kUnsupported for a stream; those of next().
+  // A hash of the source's content: its metadata and first record. Never 0. Call it before next();
+  // it starts again from the first record. Errors: kUnsupported for a stream; those of next().
   virtual absl::StatusOr<std::uint64_t> fingerprint();
   // The position before the first record: a number of records, or a sequence of a journal.
   virtual std::uint64_t first_position() const { return 0; }
-  // Continues after the records that a journal holds of this source. Called before next().
-  // `stamped`: the time of publishing that may differ, or null. Errors: kInvalidArgument if the
-  // source is not the one in the journal; those of await_batch.
+  // Continues after the records that a journal holds of this source. Call it before next().
+  // `stamped`: the clock whose time of publishing may differ, or null. Errors: kInvalidArgument if
+  // the source differs from the records in the journal; those of await_batch.
   virtual absl::StatusOr<ResumedFeed> resume(const ResumePoint& point, const RecordClock* stamped,
                                              const FeedWait& wait);
   // Records of another type or size than the bus's that were left out so far.

@@ -31,9 +31,9 @@ class JournalFeed : public Feed {
   absl::StatusOr<FeedBatch> next() override;
   absl::Status rewind() override;
   std::uint64_t total() const override { return total_; }
-  // By the journal's id: its first record may be removed any time.
+  // A hash of the journal's id, because retention may remove its first record.
   absl::StatusOr<std::uint64_t> fingerprint() override;
-  // Positions are sequences, so that retention does not move them.
+  // Positions are sequences, so retention does not change them.
   std::uint64_t first_position() const override { return bounds_.oldest - 1; }
   absl::StatusOr<ResumedFeed> resume(const ResumePoint& point, const RecordClock* stamped,
                                      const FeedWait& wait) override;

@@ -1,8 +1,8 @@
-// How a feed is continued after the records of it that a journal holds.
+// Checks whether a feed continues the records of it that a journal holds.
 //
-// A source is known by its content and not by its path: a file may be replaced by the next day's, or
-// be given under another name. Its fingerprint says which source it is, and the newest record in the
-// journal must be the source's record at that position.
+// A source is identified by its content, not by its path: a path may get the file of the next day,
+// and a file may get another name. The fingerprint identifies the source. Then the newest record in
+// the journal must equal the source's record at that position.
 //
 // Thread safety: one thread.
 #pragma once
@@ -24,12 +24,12 @@ namespace lapwing {
 std::uint64_t fingerprint_of(const std::string& metadata, const std::string& schema,
                              std::span<const std::byte> first_record);
 
-// Whether a record of the source is the one in the journal. `stamped` is the clock whose time of
+// Whether a record of the source equals the one in the journal. `stamped`: the clock whose time of
 // publishing may differ, or null.
 bool is_same_record(std::span<const std::byte> in_source, std::span<const std::byte> in_journal,
                     const RecordClock* stamped);
 
-// The error if the source does not continue what the journal holds of it.
+// The error if the source does not continue the records of it in the journal.
 absl::Status source_mismatch(const std::string& source, const std::string& why);
 
 }  // namespace lapwing

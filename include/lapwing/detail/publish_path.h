@@ -24,7 +24,7 @@ struct alignas(64) PublishPath {
   Sequence head;
   Sequence limit;  // what the gate last allowed; 0 while, and once, nothing may be published
   AttentionWord attention;
-  // record_tag() of the type that was published last; at first the size of a record.
+  // record_tag() of the type that was published last; the size of a record before the first one.
   std::uint32_t accepted_tag;
 
   // Whether the next record may be stored without a look at anything else.

@@ -30,7 +30,7 @@ class TagHash {
   std::uint32_t hash_ = 2'166'136'261U;
 };
 
-// True for a struct that has a LAPWING_RECORD of its own, and not only one of its base.
+// True for a struct with its own LAPWING_RECORD, not only that of a base class.
 template <typename Record>
 consteval bool has_own_description() {
   if constexpr (requires(const Record* record) { lapwing_record(record); }) {
