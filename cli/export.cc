@@ -35,8 +35,8 @@ constexpr char kAbout[] =
     "it *.records or *.records.zst; such a name makes a record file of DBN's records, too.\n\n"
     "The file appears when it is complete: until then it is FILE.new, which is removed if the\n"
     "export fails or is interrupted (exit code 1). An existing FILE is not replaced.\n\n"
-    "A bus whose journal failed has another one since. The file has the records of all journals,\n"
-    "oldest first; --first and --last are sequences of the newest one, or of --journal-id.";
+    "A bus has several journals if one failed. The file gets the records of all journals, oldest\n"
+    "first. --first and --last are sequences of the newest journal, or of --journal-id.";
 
 struct ExportOptions {
   std::string bus;
@@ -168,7 +168,7 @@ void add_export(CLI::App& app, Run& run) {
       ->type_name("N");
   command
       .add_option("--journal-id", options->journal_id,
-                  "only the records of this journal, as `lapwing info` lists it")
+                  "only the records of this journal, by its id in `lapwing info`")
       ->type_name("ID");
   command.add_flag("--summary", options->summary,
                    "print one line of JSON on standard output at the end");

@@ -382,14 +382,14 @@ void add_policy_options(CLI::App& command, FollowOptions& options, bool keeps_st
 void add_journal_option(CLI::App& command, FollowOptions& options) {
   command
       .add_option("--journal-id", options.journal_id,
-                  "only the records of this journal, as `lapwing info` lists it (default: all "
-                  "journals from the first record on, or the newest one if a sequence is given)")
+                  "only the records of this journal, by its id in `lapwing info` (default: all "
+                  "journals, from the first record; if a sequence is given, the newest journal)")
       ->type_name("ID");
 }
 
 namespace {
 
-// Which journal a start begins in, if the options say so.
+// The journal in which a start begins, if the options name one.
 absl::Status choose_journal(const FollowOptions& options, Start& start) {
   const bool reads_history = start.kind == Start::Kind::kOldest ||
                              start.kind == Start::Kind::kSequence ||
@@ -399,15 +399,15 @@ absl::Status choose_journal(const FollowOptions& options, Start& start) {
     if (!start.journal) {
       return make_error(Errc::kInvalidArgument,
                         absl::StrCat("--journal-id `", options.journal_id,
-                                     "` is not a journal id: it has 32 hexadecimal digits. "
+                                     "` is not a journal id, which has 32 hexadecimal digits. "
                                      "`lapwing info` lists the journals"));
     }
     if (reads_history) return absl::OkStatus();
     return make_error(
         Errc::kInvalidArgument,
-        absl::StrCat("--journal-id names a journal to read, and --from ", options.from,
-                     " reads none from its beginning. Give --from start, seq:N or "
-                     "time:RFC3339"));
+        absl::StrCat("--journal-id and --from ", options.from,
+                     " do not go together. Use --from start, seq:N or time:RFC3339 with "
+                     "--journal-id"));
   }
   if (!options.one_journal || start.kind != Start::Kind::kOldest) return absl::OkStatus();
   const absl::StatusOr<BusDescription> bus = read_bus_description(options.bus);

@@ -96,12 +96,12 @@ void print_journal(const JournalStatus& journal) {
   std::cout << '\n';
 }
 
-// A bus may have thousands of sessions; what a person reads are the newest.
+// A bus may have thousands of sessions, so only the newest are printed.
 template <typename Item>
 void for_each_newest(const std::vector<Item>& items, void (*print)(const Item&)) {
   constexpr std::size_t kShown = 20;
   const std::size_t hidden = items.size() > kShown ? items.size() - kShown : 0;
-  if (hidden > 0) std::cout << "    " << hidden << " older: see info --json\n";
+  if (hidden > 0) std::cout << "    " << hidden << " older: `lapwing info --json` lists them\n";
   for (std::size_t i = hidden; i < items.size(); ++i) print(items[i]);
 }
 

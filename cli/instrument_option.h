@@ -19,8 +19,8 @@ inline CLI::Option* add_instrument_option(CLI::App& command, std::string& instru
   };
   return command
       .add_option(kInstrument, instrument,
-                  "only this instrument: a symbol of the feed's metadata, also of digits, or a "
-                  "number as id:17077")
+                  "only this instrument: a symbol of the feed's metadata, even one of digits, or "
+                  "a number such as id:17077")
       ->check(CLI::Validator(check, ""))
       ->type_name("SYMBOL|id:N");
 }

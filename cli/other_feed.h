@@ -14,8 +14,8 @@ inline std::string other_feed(const std::string& file) {
   return absl::StrCat(file,
                       ": the symbols or the dataset of the feed have changed, and the file "
                       "keeps those of its first record. Record with --rotate-every or "
-                      "--rotate-bytes to begin a file with each feed, or export each "
-                      "session's range on its own");
+                      "--rotate-bytes to begin a new file for each feed, or export the range "
+                      "of each session into a file of its own");
 }
 
 }  // namespace lapwing::cli

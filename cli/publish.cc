@@ -170,7 +170,7 @@ absl::StatusOr<PublisherOptions> Publish::publisher_options() {
   return publisher;
 }
 
-// A source that can be read again is known by its content, so that a later --resume finds it.
+// A source that can be read again is identified by its content, so that a later --resume finds it.
 absl::Status Publish::identify_source() {
   const absl::Status again = feed_->rewind();
   if (again.ok()) {
@@ -183,7 +183,7 @@ absl::Status Publish::identify_source() {
   return make_error(Errc::kInvalidArgument,
                     absl::StrCat("--resume: ", feed_->description().name,
                                  " is a stream, and cannot be compared with what the journal holds "
-                                 "of it. Save it to a file and give the file, or leave out "
+                                 "of it. Save it to a file and give the file, or remove "
                                  "--resume."));
 }
 
@@ -196,9 +196,9 @@ absl::StatusOr<std::uint64_t> Publish::resume(const ResumePoint& point) {
     return make_error(
         Errc::kInvalidArgument,
         absl::StrCat("--resume: the journal of ", options_.bus, " holds nothing of ", source,
-                     ": no earlier source had its metadata and first record. To publish all of it "
-                     "after what the journal holds, leave out --resume or add --on-new-source "
-                     "publish; to continue an earlier source, give that one."));
+                     ". To publish all of it after the records in the journal, add "
+                     "--on-new-source publish or remove --resume. To continue an earlier source, "
+                     "give that one: its metadata and first record must be unchanged."));
   }
   if (!is_known) return feed_->first_position();
   FeedWait wait{.stop_fd = stop_fd()};
@@ -208,11 +208,10 @@ absl::StatusOr<std::uint64_t> Publish::resume(const ResumePoint& point) {
   if (!resumed.ok()) return resumed.status();
   resumed_ = *resumed;
   in_journal_ = resumed_.position - feed_->first_position();
-  say(absl::StrCat("--resume: ", source, " continues at position ", resumed_.position,
-                   "; the journal holds what comes before"));
+  say(absl::StrCat("--resume: ", source, " continues after its record ", resumed_.position));
   if (resumed_.lost_first != kNoSequence) {
     warn(absl::StrCat("records ", resumed_.lost_first, " to ", resumed_.lost_last, " of ", source,
-                      " are not published: its retention has removed them"));
+                      " are not published: retention has removed them from that journal"));
   }
   return resumed_.position;
 }
@@ -382,13 +381,13 @@ void add_feed_options(CLI::App& command, PublishOptions& options) {
       ->capture_default_str()
       ->type_name("N");
   command.add_flag("--resume", options.resume,
-                   "continue the source after the records of it that the journal holds; refuse one "
-                   "that differs from them, and a stream");
+                   "continue the source after the records of it that the journal holds; a source "
+                   "that differs from them, or a stream, is refused");
   command
       .add_option(
           "--on-new-source", options.on_new_source,
-          "with --resume, if the journal holds nothing of the source: refuse it, or publish "
-          "it from its beginning")
+          "with --resume, if the journal holds nothing of the source: refuse it, or publish it "
+          "from its beginning")
       ->capture_default_str()
       ->check(CLI::IsMember({"refuse", "publish"}));
   command

@@ -52,22 +52,22 @@ constexpr char kAbout[] =
     "the first one ended, even if that was killed: FILE.position beside the file has the\n"
     "position. If the history of that position is gone (a power cut, another journal), a reset\n"
     "is reported. FILE.lock prevents two recorders of one file. If the file is missing, or was\n"
-    "cut or replaced by another one, the recorder refuses to continue it (exit code 4).\n\n"
+    "cut or replaced, the recorder refuses to continue (exit code 4).\n\n"
     "A bus that carries other records than the recording holds (another schema, size or\n"
     "description) is refused: record it into another file.\n\n"
     "With --from snapshot a new recording begins with the state, and continues with the records\n"
     "after it. Orders are recorded as a venue's own snapshot is (a clear, then the orders as\n"
     "adds, flagged SNAPSHOT), the latest records as they are. A recording that is interrupted\n"
     "before the state is complete begins again.\n\n"
-    "With --rotate-bytes, --rotate-every or --rotate-at the recording is a series of files, each "
-    "complete by\n"
-    "itself: es.000001.20261120T143000Z.dbn.zst, es.000002.…, with a number and the time of the\n"
-    "first record in UTC (ts_recv, or as the records are described). Periods begin by that time:\n"
-    "those of a duration at its full multiples in UTC (an hour on the hour); a day, week or month\n"
-    "at --rotate-at (default: midnight) in --time-zone (default: UTC). A week begins on Monday,\n"
-    "or on the day that --rotate-at names; a month on its first. A venue's event\n"
-    "is not split. A second run may give other limits; they apply from then on. Finished files\n"
-    "may be moved away, the last one when the recorder has ended.";
+    "With --rotate-bytes, --rotate-every or --rotate-at the recording is a series of files, each\n"
+    "complete by itself: es.000001.20261120T143000Z.dbn.zst, es.000002.…, with a number and the\n"
+    "time of the first record in UTC (ts_recv, or as the records are described). That time also\n"
+    "decides the period of a record. The periods of a duration begin at its multiples in UTC (an\n"
+    "hour on the hour). A day, week or month begins at --rotate-at (default: midnight) in\n"
+    "--time-zone (default: UTC). A week begins on Monday, or on the day that --rotate-at has; a\n"
+    "month on its first day. A venue's event is not split. A second run may give other limits;\n"
+    "they apply from then on. Finished files may be moved away; move the last one only after the\n"
+    "recorder has ended.";
 
 constexpr std::uint64_t kCommitNs = 500'000'000;
 
@@ -91,8 +91,8 @@ CLI::Validator calendar_or_duration() {
   const auto check = [](const std::string& text) -> std::string {
     if (kCalendars.contains(text) || parse_duration(text) != absl::ZeroDuration()) return {};
     return absl::StrCat(text,
-                        " is not a period; use a duration as 10s, 5m, 1h or 1d, or day, week or "
-                        "month");
+                        " is not a period; use a duration such as 10s, 5m, 1h or 1d, or day, week "
+                        "or month");
   };
   return CLI::Validator(check, "");
 }
@@ -148,9 +148,8 @@ absl::StatusOr<Rotation> rotation_of(const RecordOptions& options) {
     return make_error(
         Errc::kInvalidArgument,
         absl::StrCat("--rotate-at ", options.rotate_at,
-                     " names a day of the week, "
-                     "and --rotate-every is ",
-                     options.rotate_every, ". Use --rotate-every week, or HH:MM alone."));
+                     " has a day of the week, and --rotate-every is ", options.rotate_every,
+                     ". Use --rotate-every week, or HH:MM alone."));
   }
   if (options.time_zone.empty()) return rotation;
   if (rotation.calendar == Rotation::Calendar::kNone) {
@@ -254,20 +253,20 @@ void add_record(CLI::App& app, Run& run) {
       ->type_name("BYTES");
   command
       .add_option("--rotate-every", options->rotate_every,
-                  "begin another file at each period of the clock: a duration (10s, 5m, 1h, …), or "
-                  "day, week or month")
+                  "begin another file for each period: a duration (10s, 5m, 1h, …), day, week or "
+                  "month")
       ->check(calendar_or_duration())
       ->type_name("PERIOD");
   command
       .add_option("--rotate-at", options->rotate_at,
-                  "when a day, week or month begins, as 17:00; of a week also with the day, as "
-                  "'Sun 17:00' (default: 00:00, of a week on Monday); alone: each day")
+                  "time at which a day, week or month begins, such as 17:00, or 'Sun 17:00' for a "
+                  "week (default: 00:00, and Monday for a week); without --rotate-every: each day, "
+                  "or each week if it has a day")
       ->check(not_empty())
       ->type_name("TIME");
   command
       .add_option("--time-zone", options->time_zone,
-                  "the zone of --rotate-at and of days, weeks and months, as America/Chicago "
-                  "(default: UTC)")
+                  "time zone of days, weeks and months, such as America/Chicago (default: UTC)")
       ->check(not_empty())
       ->type_name("ZONE");
   add_config_option(command);

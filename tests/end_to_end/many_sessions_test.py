@@ -38,7 +38,7 @@ class AMillionSessions(harness.BusTest):
         self.run_to_end("health", "health", expect=5)
         info = self.run_to_end("info", "info").out()
         self.assertEqual(info.count(f"from {RECORDS + 1} to {RECORDS}"), 20)
-        self.assertIn(f"{SESSIONS - 20} older: see info --json", info)
+        self.assertIn(f"{SESSIONS - 20} older: `lapwing info --json` lists them", info)
 
     def test_the_next_publisher_continues_and_resumes(self):
         source = f"kv16:keys=9,records={2 * RECORDS}"
