@@ -13,7 +13,7 @@
 namespace lapwing {
 namespace {
 
-// The kernel's own list first: the number in the file may be of another container.
+// The kernel's own list first: the process id in the file may be from another container.
 std::string held_by(int fd, const LockUse& use) {
   const std::optional<LockHolder> holder = flock_holder(fd);
   if (holder && !has_ended(holder->pid)) {
@@ -21,14 +21,14 @@ std::string held_by(int fd, const LockUse& use) {
   }
   const pid_t pid = pid_in(fd);
   if (pid == 0) {
-    return absl::StrCat("is held by a process that has not written its number yet, and which ",
+    return absl::StrCat("is held by a process that has not written its id yet, and which ",
                         use.does);
   }
   if (!has_ended(pid)) return absl::StrCat("is held by process ", pid, ", which ", use.does);
   return absl::StrCat("is still locked: ", ended_text(use.who, pid));
 }
 
-// For messages; os/file_lock.cc also tells a reader's lock by it.
+// For messages; os/file_lock.cc also recognises a reader's lock by it.
 void write_holder(int fd) {
   const std::string text = absl::StrCat(::getpid(), "\n");
   if (::ftruncate(fd, 0) != 0) return;

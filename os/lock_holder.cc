@@ -30,7 +30,7 @@ struct LockLine {
   std::string file;
 };
 
-// Nothing for a waiter ("1: -> FLOCK …") and for what has another form.
+// nullopt for a waiter ("1: -> FLOCK …") and for a line of another form.
 std::optional<LockLine> parse(const std::string& line) {
   const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
   LockLine lock;
@@ -41,7 +41,7 @@ std::optional<LockLine> parse(const std::string& line) {
   return lock;
 }
 
-// The file as the kernel writes it there: device and inode.
+// The file as /proc names it: device and inode.
 std::optional<std::string> file_of(int fd) {
   struct stat info{};
   if (::fstat(fd, &info) != 0) return std::nullopt;
@@ -79,7 +79,7 @@ bool holds_write_lock(const std::string& fdinfo, const std::string& file) {
 bool holds_write_lock(pid_t pid, const std::string& file) {
   const std::string folder = absl::StrCat(kProc, pid, "/fdinfo");
   const auto names = PosixDisk().list(folder);
-  if (!names.ok()) return false;  // another user's, or one that has ended meanwhile
+  if (!names.ok()) return false;  // a process of another user, or one that has ended
   return std::ranges::any_of(*names, [&](const std::string& name) {
     return holds_write_lock(absl::StrCat(folder, "/", name), file);
   });
@@ -119,14 +119,14 @@ std::string text_of(const LockHolder& holder) {
 
 std::string ended_text(const std::string& who, pid_t pid) {
   return absl::StrCat("the last ", who, " (pid ", pid,
-                      ") has ended, and the kernel is still finishing its writes; try again in a "
-                      "moment, or end it there if it runs in another container");
+                      ") has ended, and the kernel is still finishing its writes. Try again in a "
+                      "moment; if it runs in another container, end it there");
 }
 
 bool has_ended(pid_t pid) {
   if (pid <= 0) return false;
   if (::kill(pid, 0) != 0 && errno == ESRCH) return true;
-  // 12 (a command) Z …; the command may hold parentheses itself.
+  // 12 (a command) Z …; the command may contain parentheses.
   const std::string stat = first_line(absl::StrCat(kProc, pid, "/stat"));
   const std::size_t end = stat.rfind(')');
   return end != std::string::npos && end + 2 < stat.size() &&

@@ -213,7 +213,7 @@ absl::Status PosixDisk::lock(FileHandle file, std::uint64_t retry_ns) {
   return make_error(
       Errc::kBusTaken,
       absl::StrCat(path_of(file), " is held by ", holder ? text_of(*holder) : "another process",
-                   ": a publisher runs here, or `lapwing repair`; end it first"));
+                   ": a publisher or `lapwing repair` runs here. End it first"));
 }
 
 absl::StatusOr<std::uint64_t> PosixDisk::allocated_bytes(FileHandle file) {

@@ -277,7 +277,7 @@ TEST_CASE("A struct of another description is refused, by the field that differs
   CHECK(publisher->publish(Other{}) == kNoSequence);
   CHECK(errc_of(publisher->last_error()) == Errc::kRecordSize);
   CHECK(says(publisher->last_error(),
-             "a desk.other was to be published, and the records of this bus are desk.signal: "
+             "cannot publish a desk.other on a bus of desk.signal: "
              "field ts_recv is at byte 8, not at 0"));
   CHECK(publisher->publish(Other{}, Deadline::never()) == kNoSequence);
   CHECK(publisher->publish(Renamed{}) == kNoSequence);

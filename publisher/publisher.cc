@@ -54,8 +54,8 @@ absl::Status overlap() {
 
 absl::Status called_from_log() {
   return make_error(Errc::kMisuse,
-                    "the log hook of this publisher called it: the call would wait for the thread "
-                    "that runs the hook. Call from another thread");
+                    "called from the log hook of this publisher: the call would wait for the "
+                    "thread that runs the hook. Call it from another thread");
 }
 
 SubscriberInfo info_of(const SubscriberInfoFrame& frame) {
@@ -445,12 +445,10 @@ absl::Status Publisher::State::check_type(const Schema& given) const {
   std::string why = first_difference(*bus, given);
   if (why.empty() && bus->name == given.name) return absl::OkStatus();
   if (why.empty()) why = "the fields are the same, and the names of the schemas differ";
-  return make_error(Errc::kRecordSize, absl::StrCat("a ", given.name,
-                                                    " was to be published, and the records of this "
-                                                    "bus are ",
-                                                    bus->name, ": ", why,
-                                                    ". Publish the struct that the "
-                                                    "bus was opened with, or open another bus."));
+  return make_error(
+      Errc::kRecordSize,
+      absl::StrCat("cannot publish a ", given.name, " on a bus of ", bus->name, ": ", why,
+                   ". Publish the struct that the bus was opened with, or open another bus."));
 }
 
 bool Publisher::accept(std::uint32_t tag, Schema (*describe)()) {

@@ -163,9 +163,9 @@ absl::StatusOr<StartedSession> Starter::run() {
   return std::move(session_);
 }
 
-// Undoes what a start that fails has made. A session that began ends without records: `sessions`
-// keeps room for an end, also on a full disk. If the end cannot be written all the same, the ring
-// stays for the next start, which settles that session and then removes it.
+// Removes what a failed start has made. If its session has begun, it ends without records:
+// `sessions` keeps room for an end, even on a full disk. If the end cannot be written nevertheless,
+// the ring stays, and the next start uses it to settle that session, and then removes it.
 void Starter::abandon() {
   if (session_.archiver) {
     session_.archiver->close(session_.first() - 1, wall_ns()).IgnoreError();
@@ -305,7 +305,7 @@ absl::Status Starter::settle_past() {
   return fits.ok() && options_.resume ? resume_source() : fits;
 }
 
-// Before the session begins: a source that does not continue leaves nothing behind.
+// Called before the session begins, so a source that is refused leaves nothing behind.
 absl::Status Starter::resume_source() {
   ResumePoint point;
   point.has_records = std::ranges::any_of(
@@ -431,9 +431,9 @@ absl::Status Starter::make_ring() {
 }
 
 // Makes room for the new ring. With a journal the last session is settled by now: it has an end, so
-// no start needs a ring of this directory any more. The one that bus.json names may still be read
-// without a publisher; it stays until the new one is announced if it can hold records that are in
-// no journal.
+// no start needs a ring of this directory any more. Subscribers may still read the ring that
+// bus.json names. If it can hold records that are in no journal, it stays until the new ring is
+// announced.
 absl::Status Starter::remove_useless_rings() const {
   const absl::StatusOr<LeftRings> rings = places_.left_rings();
   if (!rings.ok()) return rings.status();
@@ -447,9 +447,8 @@ absl::Status Starter::remove_useless_rings() const {
   return rings->remove_all_but(kept, settled == kept ? "" : settled, LeftRings::Foreign::kIgnore);
 }
 
-// io_uring gives each thread that submits workers of its own, and they outlive the request. In a
-// thread of the library's own they go with it; the caller's thread, which may be pinned, never has
-// any.
+// io_uring gives each submitting thread its own workers, which outlive the request. The workers of
+// a library thread end with it. So the caller's thread, which may be pinned, never gets any.
 absl::Status Starter::open_journal() {
   if (!options_.journal) return describe();
   std::thread thread;
@@ -462,8 +461,8 @@ absl::Status Starter::open_journal() {
   return status;
 }
 
-// What can be checked is checked before the session begins: each one that begins in vain takes two
-// entries of `sessions`.
+// Everything that can be checked in advance is checked before the session begins, because each
+// failed start after that takes two entries of `sessions`.
 absl::Status Starter::open_journal_here() {
   absl::Status status = open_queue();
   if (status.ok()) status = describe();
@@ -477,7 +476,7 @@ absl::Status Starter::open_journal_here() {
 
 absl::Status Starter::open_queue() {
   const RingHeader& ring = session_.ring->header();
-  // Those of `sessions` are the locks that nobody removes without its being noticed.
+  // The locks of `sessions` cannot be removed unnoticed.
   std::vector<int> held = session_.sessions->held_files();
   held.push_back(session_.locks.back().fd());
   session_.queue = options_.make_queue ? options_.make_queue() : make_write_queue(held);
@@ -492,7 +491,8 @@ absl::Status Starter::open_queue() {
   return absl::OkStatus();
 }
 
-// Of the first segment, which is reserved before the first record. A quota may still be in the way.
+// Checks the space for the first segment, which is reserved before the first record. A quota may
+// still prevent the reservation.
 absl::Status Starter::check_room() const {
   const JournalFiles files{session_.disk.get(), journal_directory(), journal_id_, geometry_};
   const std::string path = files.path(geometry_.segment_of(session_.settled.next), "jnl");
@@ -506,7 +506,7 @@ absl::Status Starter::check_room() const {
   return make_error(Errc::kNoSpace,
                     absl::StrCat("the journal ", places_.journal_root(),
                                  " cannot be written: No space left on the disk; a segment needs ",
-                                 needed, " bytes and ", *free, " are free. Make room there"));
+                                 needed, " bytes and ", *free, " are free. Free some space"));
 }
 
 absl::Status Starter::begin_session() {
@@ -563,7 +563,7 @@ absl::Status Starter::start_archiver() {
   return absl::OkStatus();
 }
 
-// What bus.json will say, and that it can be written.
+// Makes the content of bus.json, and checks that it can be written.
 absl::Status Starter::describe() {
   const RingHeader& ring = session_.ring->header();
   BusDescription& bus = session_.description;

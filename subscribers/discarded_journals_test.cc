@@ -243,7 +243,7 @@ TEST_CASE("A journal that the bus does not list ends the subscriber") {
   Trace trace(bus, bus.options(start));
   REQUIRE(trace.until(ItemKind::kEnded));
   CHECK(errc_of(trace.subscriber.status()) == Errc::kNotFound);
-  CHECK(trace.says("lists no journal " + fixture_id(77).hex()));
+  CHECK(trace.says("has no journal " + fixture_id(77).hex()));
 }
 
 TEST_CASE("A journal is named for starts that read history, and for no others") {

@@ -28,8 +28,8 @@ absl::StatusOr<Attachment> attach_to(Attachment newest, const Id128& journal_id)
   for (const ListedJournal& journal : newest.journals()) {
     if (journal.id() == journal_id) return Attachment::to_discarded(newest, journal);
   }
-  return make_error(Errc::kNotFound, absl::StrCat("the bus lists no journal ", journal_id.hex(),
-                                                  "; `lapwing info` lists its journals"));
+  return make_error(Errc::kNotFound, absl::StrCat("the bus has no journal ", journal_id.hex(),
+                                                  ". `lapwing info --json` lists its journals"));
 }
 
 HistoryInfo info_of(const Attachment& attachment) {

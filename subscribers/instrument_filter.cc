@@ -118,7 +118,7 @@ absl::Status InstrumentFilter::find_field(const std::string& bus_directory,
         absl::StrCat("bus ", bus_directory, " carries ", description->name,
                      ", which has neither a field instrument_id nor an unsigned number in its key",
                      has_text_key ? absl::StrCat(" (its key ", key->name, " is text)") : "",
-                     ", so no record can be chosen by its instrument: take all of them"));
+                     ", so no record can be chosen by its instrument. Take all records"));
   }
   for (const std::uint64_t number : numbers_) {
     if (fits(number, *field)) continue;
@@ -126,7 +126,7 @@ absl::Status InstrumentFilter::find_field(const std::string& bus_directory,
         Errc::kInvalidArgument,
         absl::StrCat(option_, " ", kInstrumentNumberPrefix, number, ": in the ", description->name,
                      " records of bus ", bus_directory, " the field ", field->name,
-                     " is a number of ", field->bytes, " bytes. Give one that fits"));
+                     " is a number of ", field->bytes, " bytes. Give a number that fits"));
   }
   field_ = *field;
   return absl::OkStatus();

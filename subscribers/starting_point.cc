@@ -10,8 +10,8 @@
 namespace lapwing {
 namespace {
 
-// `lapwing repair` writes such a session for a journal of which `sessions` was lost: it covers all
-// the sessions that the journal once had.
+// `lapwing repair` writes such a session if `sessions` of a journal was lost. It stands for all
+// sessions that the journal had.
 bool is_rebuilt(const SessionRecord& session) {
   return session.end && session.end->how == SessionEnd::kFailed && !session.begin.has_ring;
 }
@@ -93,7 +93,7 @@ absl::Status check_start(const SubscriberOptions& options, const Attachment& att
 
 namespace {
 
-// The first one that still holds records, or the newest.
+// The oldest journal that still holds records, or the newest one.
 absl::StatusOr<std::size_t> oldest_with_records(const std::vector<ListedJournal>& journals,
                                                 const Attachment& newest) {
   for (std::size_t i = 0; i + 1 < journals.size(); ++i) {
@@ -104,7 +104,7 @@ absl::StatusOr<std::size_t> oldest_with_records(const std::vector<ListedJournal>
   return journals.size() - 1;
 }
 
-// The newest journal that had begun by then, or else the oldest.
+// The newest journal that had begun by then, or else the oldest one that holds records.
 absl::StatusOr<std::size_t> journal_at_time(const std::vector<ListedJournal>& journals,
                                             std::uint64_t utc_ns, const Attachment& newest) {
   const absl::StatusOr<std::size_t> oldest = oldest_with_records(journals, newest);
@@ -132,10 +132,9 @@ absl::StatusOr<std::size_t> choose_journal(const std::vector<ListedJournal>& jou
   if (options.start.journal) {
     const std::size_t named = find(*options.start.journal);
     if (named < journals.size()) return named;
-    return make_error(
-        Errc::kNotFound,
-        absl::StrCat("bus ", options.directory, " lists no journal ", options.start.journal->hex(),
-                     ": `lapwing info` lists its journals. Name one of them"));
+    return make_error(Errc::kNotFound, absl::StrCat("bus ", options.directory, " has no journal ",
+                                                    options.start.journal->hex(),
+                                                    ". `lapwing info --json` lists its journals"));
   }
   if (options.start.position) {
     const std::size_t stored = find(options.start.position->journal_id);

@@ -107,8 +107,8 @@ absl::Status check_start(const Start& start, OnGap on_gap) {
       start.kind == Kind::kOldest || start.kind == Kind::kSequence || start.kind == Kind::kTime;
   if (start.journal && !reads_history) {
     return make_error(Errc::kInvalidArgument,
-                      "Start::journal is given, and Start::kind is not that of Start::oldest(), "
-                      "Start::at() or Start::time(), which alone go by it; leave it out");
+                      "Start::journal is set, and Start::kind does not use it. Use it with "
+                      "Start::oldest(), Start::at() or Start::time(), or leave it out");
   }
   const bool loads_state = start.kind == Kind::kSnapshot || on_gap == OnGap::kSnapshot;
   if (!loads_state && (start.fold != nullptr || !start.fold_name.empty())) {

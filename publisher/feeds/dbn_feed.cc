@@ -22,7 +22,7 @@ const dbn::RecordSchema* find_by_name(const std::string& name) {
   return found != nullptr ? found : dbn::find_schema(absl::StrCat("dbn.", name));
 }
 
-// Standard input, which may be one, is read from where it is.
+// Standard input may be a file, too, but is read from its current offset.
 bool is_regular_file(const std::string& path) {
   std::error_code error;
   return path != "-" && std::filesystem::is_regular_file(path, error);
@@ -115,7 +115,7 @@ void DbnFeed::remark_on_schemas_of_the_same_type() {
     remark(absl::StrCat(reader_->name(), " mixes schemas, and records of ",
                         dbn::schema_name(schema_->id), " and ", dbn::schema_name(other.id),
                         " have the same type in DBN: both are published as ", schema_->name,
-                        "; give a file of one schema to have no other records"));
+                        ". Give a file of one schema to avoid this"));
   }
 }
 
@@ -123,7 +123,7 @@ void DbnFeed::remark(const std::string& sentence) {
   absl::StrAppend(&description_.remark, description_.remark.empty() ? "" : ". ", sentence);
 }
 
-// Before anything was delivered. A stream of one schema is not kept waiting for its first record:
+// Called before anything is delivered. A stream of one schema does not wait for its first record:
 // live streams are mixed.
 absl::Status DbnFeed::find_symbols(const FeedOptions& options, bool is_file) {
   const dbn::Metadata& metadata = reader_->metadata();
@@ -139,7 +139,7 @@ absl::Status DbnFeed::find_symbols(const FeedOptions& options, bool is_file) {
   return reader_->rewind();
 }
 
-// Up to the first record of the market. Damage is reported by next(), as it stays.
+// Reads up to the first market record. Damage is reported by next(), which finds it again.
 absl::Status DbnFeed::read_leading_records() {
   while (pending_.empty()) {
     const auto record = reader_->next();
@@ -180,10 +180,10 @@ void DbnFeed::add_symbols() {
     description_.metadata = *std::move(encoded);
     return;
   }
-  remark(absl::StrCat("the bus has no symbols: those of ", metadata.mappings.size(),
-                      " mapping records of ", reader_->name(), " cannot be metadata (",
-                      encoded.ok() ? "they take more than 64 MiB" : encoded.status().message(),
-                      "). Choose instruments by number, as id:N"));
+  remark(absl::StrCat("the bus has no symbols: the ", metadata.mappings.size(),
+                      " mapping records of ", reader_->name(), " cannot be made metadata (",
+                      encoded.ok() ? "it would have more than 64 MiB" : encoded.status().message(),
+                      "). Choose instruments by number (id:N)"));
 }
 
 bool DbnFeed::fits(std::span<const std::byte> record) const {

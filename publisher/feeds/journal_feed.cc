@@ -182,7 +182,7 @@ absl::Status JournalFeed::refill() {
                         absl::StrCat(description_.name, ": retention removed records ",
                                      next_sequence_, " to ", run->gap_last,
                                      " before they were published. With --resume the next run "
-                                     "continues behind them."));
+                                     "continues after them."));
     }
     if (run->gap) {
       next_sequence_ = run->gap_last + 1;
@@ -231,16 +231,16 @@ absl::StatusOr<ResumedFeed> JournalFeed::resume(const ResumePoint& point,
   if (last > bounds_.archived) {
     return source_mismatch(description_.name,
                            absl::StrCat("it ends with record ", bounds_.archived,
-                                        ", and the journal here has it up to record ", last));
+                                        ", and the journal has its records up to ", last));
   }
   if (last >= bounds_.oldest && !point.last_record.empty()) {
     const auto run = reader_->read(last, bounds_, buffer_);
     if (!run.ok()) return run.status();
     const auto in_source = std::span(buffer_).first(description_.record_bytes);
     if (run->count > 0 && !is_same_record(in_source, point.last_record, stamped)) {
-      return source_mismatch(
-          description_.name,
-          absl::StrCat("its record ", last, " is not the journal's record ", point.last));
+      return source_mismatch(description_.name,
+                             absl::StrCat("its record ", last, " differs from record ", point.last,
+                                          " of the journal"));
     }
   }
   ResumedFeed resumed{.position = std::max(last, bounds_.oldest - 1)};

@@ -32,9 +32,9 @@ bool is_same_record(std::span<const std::byte> in_source, std::span<const std::b
 absl::Status source_mismatch(const std::string& source, const std::string& why) {
   return make_error(
       Errc::kInvalidArgument,
-      absl::StrCat("--resume: ", source, " does not continue what the journal holds of it: ", why,
-                   ". If it is another source, leave out --resume to publish all of it after what "
-                   "the journal holds, or use another bus directory."));
+      absl::StrCat("--resume: ", source, " does not continue its records in the journal: ", why,
+                   ". If it is another source, remove --resume to publish all of it after the "
+                   "records in the journal, or use another bus directory."));
 }
 
 absl::StatusOr<std::uint64_t> Feed::fingerprint() {
@@ -59,7 +59,7 @@ absl::StatusOr<ResumedFeed> Feed::resume(const ResumePoint& point, const RecordC
     if (!batch.ok()) return batch.status();
     if (batch->ended()) {
       return source_mismatch(name, absl::StrCat("it has ", before, " records, and the journal has ",
-                                                position, " of it"));
+                                                position, " records of it"));
     }
     const std::uint64_t here = batch->records.size() / record_bytes;
     if (before + here < position) {
@@ -69,8 +69,8 @@ absl::StatusOr<ResumedFeed> Feed::resume(const ResumePoint& point, const RecordC
     const std::size_t end = static_cast<std::size_t>(position - before) * record_bytes;
     const auto last = batch->records.subspan(end - record_bytes, record_bytes);
     if (!point.last_record.empty() && !is_same_record(last, point.last_record, stamped)) {
-      return source_mismatch(
-          name, absl::StrCat("its record ", position, " is not the journal's record ", point.last));
+      return source_mismatch(name, absl::StrCat("its record ", position, " differs from record ",
+                                                point.last, " of the journal"));
     }
     batch->records = batch->records.subspan(end);
     return ResumedFeed{.position = position, .rest = *batch};

@@ -84,10 +84,11 @@ TEST_CASE("A file is continued behind the journal's record, if that is its own")
   }
   SECTION("it is another record") {
     const auto resumed = resume({.records = 2, .last = 77, .last_record = third});
-    CHECK(says(resumed.status(), "its record 2 is not the journal's record 77"));
+    CHECK(says(resumed.status(), "its record 2 differs from record 77 of the journal"));
   }
   SECTION("it is shorter") {
-    CHECK(says(resume({.records = 6}).status(), "it has 5 records, and the journal has 6 of it"));
+    CHECK(says(resume({.records = 6}).status(),
+               "it has 5 records, and the journal has 6 records of it"));
   }
   SECTION("what retention removed cannot be compared") {
     CHECK(resume({.records = 2})->position == 2);

@@ -195,8 +195,8 @@ absl::Status Archiver::State::open() {
   return reserve();
 }
 
-// The first must be there, and so it is made alone: those ahead could take its space. One of them may
-// fail, and is tried again later.
+// The first segment must exist, so it is made before the segments ahead, which could take its
+// space. If one of those fails, it is tried again later.
 absl::Status Archiver::State::prepare_first_segments() {
   const std::uint64_t first = options.journal.geometry.segment_of(options.first);
   absl::Status status = prepare_through(first);
@@ -261,7 +261,7 @@ absl::Status Archiver::State::check_names() {
   names_due_ns = now_ns + kNamesCheckNs;
   pool.check_names(writer.submitted());
   if (!pool.failure().ok()) return pool.failure();
-  // A reader's lock may have been in the way when they were opened (os/file_lock.h).
+  // Locks again, because a reader's lock may have prevented it before (os/file_lock.h).
   for (const FileHandle file : sessions.held_files()) {
     options.journal.disk->lock(file, 0).IgnoreError();
   }
@@ -393,12 +393,14 @@ void Archiver::State::record_failure() {
   log(LogEvent::kJournalFailed, std::string(failure.message()));
 }
 
-// So that a reader that comes later learns what it lacks.
+// Lets later readers report the records that the journal lacks as lost.
 void Archiver::State::record_published() {
   const absl::Status recorded = retention.record_published(head);
   if (recorded.ok()) return;
-  log(LogEvent::kJournalTrouble, absl::StrCat("later readers will not learn that records up to ",
-                                              head, " were published: ", recorded.message()));
+  log(LogEvent::kJournalTrouble,
+      absl::StrCat(
+          "later readers will not report records up to ", head,
+          " as lost, because the last published record could not be stored: ", recorded.message()));
 }
 
 absl::Status Archiver::State::wait_for_completion() {
@@ -439,7 +441,7 @@ void Archiver::State::finish() {
   give_back_unused(head >= options.first ? head : present_through);
 }
 
-// Segments beyond `last`, and what the segment of `last` has reserved behind it.
+// Removes segments beyond `last`, and gives back the space behind `last` in its own segment.
 void Archiver::State::give_back_unused(Sequence last) {
   note_if_failed(pool.discard_beyond(last), "an unused segment stays behind");
   note_if_failed(pool.release_beyond(last),

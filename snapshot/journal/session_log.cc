@@ -49,7 +49,7 @@ absl::Status damaged_log(const std::string& where, const std::string& what) {
   return make_error(
       Errc::kDamaged,
       absl::StrCat(where, ": ", what,
-                   "; `lapwing verify` shows all damage, `lapwing repair` is the way on"));
+                   "; `lapwing verify` shows all damage, `lapwing repair` repairs what it can"));
 }
 
 }  // namespace
@@ -158,7 +158,7 @@ absl::Status SessionLog::open_files(OpenMode mode) {
       files_[copy] = *std::move(file);
       continue;
     }
-    // A reader does without a copy that is not a file; a writer would have nowhere to write it.
+    // A reader can do without a copy that is not a file; a writer cannot write it.
     const Errc code = errc_of(file.status());
     const bool is_readers_choice = mode == OpenMode::kRead && code == Errc::kNotALapwingFile;
     if (code != Errc::kNotFound && !is_readers_choice) return file.status();
@@ -184,7 +184,7 @@ absl::Status SessionLog::load() {
   return status.ok() && next_index_ == 0 ? check_not_lost() : status;
 }
 
-// Looks in row 0 for a log that was shortened. A reader that had come further keeps what it has.
+// Checks row 0 for a shortened log. A reader that has already read beyond `through` keeps its rows.
 absl::Status SessionLog::load_front() {
   SessionEntry rows[kCopies];
   const SessionEntry* head = nullptr;
@@ -258,7 +258,7 @@ absl::Status SessionLog::take(std::uint64_t index, const SessionEntry& in_first,
   if (entry.version < kSessionVersionMin || entry.version > kSessionVersion) {
     return make_error(Errc::kAbiMismatch,
                       absl::StrCat(where(index), ": version ", entry.version,
-                                   ", this program reads ", kSessionVersionMin, " to ",
+                                   ", and this program reads versions ", kSessionVersionMin, " to ",
                                    kSessionVersion, ". Use the release that wrote it."));
   }
   if (entry.version != version_for(entry)) {
@@ -299,8 +299,8 @@ absl::Status SessionLog::heal() {
   return first_row_ > 0 ? give_back_dropped_rows() : absl::OkStatus();
 }
 
-// A journal keeps the version of its first row. Only its first listed begin may say which it is, so
-// that a row whose version was changed is damage.
+// All rows of a journal have the version of its first row. Only its first listed begin defines that
+// version, so a row with another version is damage.
 std::uint32_t SessionLog::version_for(const SessionEntry& entry) const {
   const SessionRecord* const before = table_.last();
   if (before != nullptr && before->begin.journal_id == entry.journal_id) {
@@ -388,7 +388,7 @@ absl::Status SessionLog::copy_sessions(const SessionLog& from) {
   return status;
 }
 
-// Their content does not count any more, so a file system that has no holes may keep it.
+// The dropped rows are not valid any more, so a file system without holes may keep them.
 absl::Status SessionLog::give_back_dropped_rows() {
   for (const OpenFile& file : files_) {
     const absl::Status status =
@@ -440,8 +440,9 @@ absl::Status SessionLog::make_room(SessionEntryKind kind) {
     return make_error(
         Errc::kLimit,
         absl::StrCat(path(0), ": ", kSessionEntriesMax,
-                     " entries, and it can have no more. With --retain-bytes a start drops those "
-                     "of sessions whose records are gone; or use another bus directory."));
+                     " entries, which is the maximum. Use another bus directory, or set "
+                     "--retain-bytes: a start then drops the entries of sessions whose records "
+                     "were removed."));
   }
   const absl::Status grown = grow(next_index_ + kSessionEntriesAhead);
   if (errc_of(grown) != Errc::kNoSpace) return grown;
@@ -453,8 +454,8 @@ absl::Status SessionLog::make_room(SessionEntryKind kind) {
   return absl::OkStatus();
 }
 
-// Writes zeros behind the end: to allocate the file from its beginning would fill the hole of a log
-// that was shortened.
+// Writes zeros behind the end. Allocating the file from its beginning would fill the hole of a
+// shortened log.
 absl::Status SessionLog::grow(std::uint64_t entries) {
   static constexpr std::byte kZeros[kSessionsGrowthBytes] = {};
   const std::uint64_t bytes = entries * kSessionEntryBytes;

@@ -141,10 +141,10 @@ std::string SessionTable::begin_defect(const SessionEntry& begin) const {
     if (was_shortened_ || begin.first == 1) return "";
   } else {
     const SessionRecord& before = sessions_.back();
-    if (!before.end) return "a session begins before the one before it has ended";
+    if (!before.end) return "a session begins before the last one has ended";
     if (positions_.contains(begin.session_id.bytes)) return "a session begins twice";
     if (before.begin.journal_id == begin.journal_id) return continuation_defect(before, begin);
-    if (journals_.contains(begin.journal_id.bytes)) return "a journal that was left is continued";
+    if (journals_.contains(begin.journal_id.bytes)) return "a discarded journal is continued";
     if (begin.first == 1) return "";
   }
   return absl::StrCat("a new journal begins at sequence ", begin.first, ", not at 1");

@@ -19,7 +19,7 @@ absl::Status check_free(Disk& disk, const std::string& path) {
   const auto exists = disk.exists(path);
   if (!exists.ok() || !*exists) return exists.status();
   return make_error(Errc::kInvalidArgument,
-                    absl::StrCat(path, " is there already; remove it or name another file"));
+                    absl::StrCat(path, " exists already. Remove it or name another file"));
 }
 
 absl::Status written_by_another(const std::string& path) {
@@ -93,8 +93,8 @@ RecordWriter::RecordWriter(Disk& disk, std::string path, std::size_t record_byte
       staged_(kRecordWriteBufferBytes / record_bytes * record_bytes),
       encoder_(absl::EndsWith(path_, kZstdSuffix) ? std::make_unique<Encoder>() : nullptr) {}
 
-// A file that its owner forgot to finish is finished, if it has its name already; only finish()
-// reports an error.
+// Finishes the file if its owner has not, and if it has its name already. Errors are reported only
+// by finish().
 RecordWriter::~RecordWriter() {
   if (naming_ == Naming::kAtOnce) {
     finish().IgnoreError();
@@ -128,8 +128,8 @@ absl::Status RecordWriter::open(OpenMode mode) {
   return absl::OkStatus();
 }
 
-// What a killed process has left under the temporary name. The lock of a process that is still
-// writing shows that it is not stale.
+// Removes the temporary file of a killed process. A file that another process is still writing is
+// locked, and therefore not stale.
 absl::Status RecordWriter::remove_stale() const {
   auto file = open_file(disk_, open_path_, {.mode = OpenMode::kReadWrite});
   if (errc_of(file.status()) == Errc::kNotFound) return absl::OkStatus();
@@ -139,7 +139,7 @@ absl::Status RecordWriter::remove_stale() const {
   return locked.ok() ? remove_if_there(disk_, open_path_) : locked;
 }
 
-// The last step of a file that is named when it is whole.
+// The last step for a file that gets its name when it is whole.
 absl::Status RecordWriter::take_name() {
   if (auto status = check_free(disk_, path_); !status.ok()) return status;
   const auto is_ours = disk_.names(open_path_, file_.get());
@@ -147,7 +147,7 @@ absl::Status RecordWriter::take_name() {
   return *is_ours ? finish_file(disk_, file_, path_) : written_by_another(path_);
 }
 
-// Ends without a file: nothing is at `path` that was not there before.
+// Removes the temporary file; `path` is unchanged.
 void RecordWriter::discard() {
   finished_ = true;
   const auto is_ours = disk_.names(open_path_, file_.get());

@@ -60,13 +60,13 @@ class Search {
 }  // namespace
 
 std::string Obstacle::what() const {
-  if (kind == Kind::kNotAFile) return "it is not a file of a bus but a link, directory or device";
+  if (kind == Kind::kNotAFile) return "it is a link, directory or device, not a file of a bus";
   return absl::StrCat("it has ", bytes, " bytes instead of ", bytes_due);
 }
 
 absl::Status Obstacle::refusal() const {
   return make_error(Errc::kNotALapwingFile,
-                    absl::StrCat(path, ": ", what(), "; `lapwing repair` sets it aside"));
+                    absl::StrCat(path, ": ", what(), "; `lapwing repair` renames it"));
 }
 
 absl::StatusOr<std::vector<Obstacle>> find_obstacles(const JournalFiles& files,

@@ -124,7 +124,7 @@ absl::Status Settler::look(const RingOpener& open_ring) {
   facts_.end = last->end ? last->end->how : SessionEnd::kNone;
   files_ = journal_files_of(disk_, journal_root_, last->begin);
   if (facts_.end == SessionEnd::kFailed) {
-    // It shows how far live delivery went, and is needed for nothing else.
+    // It is needed only to show how far live delivery went.
     open_ring_of_session(open_ring).IgnoreError();
     return absl::OkStatus();
   }
@@ -137,7 +137,7 @@ absl::Status Settler::look(const RingOpener& open_ring) {
   return status.ok() && !damage_ ? look_for_obstacles() : status;
 }
 
-// Of the segments that the journal continues in. Their records are proven by now.
+// In the segments in which the journal continues. Their records are verified by now.
 absl::Status Settler::look_for_obstacles() {
   auto found = find_obstacles(files_, files_.geometry.segment_of(std::max(durable_, Sequence{1})));
   if (!found.ok()) return found.status();
@@ -259,7 +259,7 @@ absl::StatusOr<Settled> Settler::act() {
     return how == Settlement::kReset ? new_journal(how) : continued(how);
   };
   const SettleRow row = decide(facts_);
-  if (row != SettleRow::kFail) {  // whose journal is left as it is; kRefuse and kFresh have none
+  if (row != SettleRow::kFail) {  // kFail leaves its journal as it is; kRefuse and kFresh have none
     if (absl::Status restored = restore_lengths(); !restored.ok()) return restored;
   }
   switch (row) {
@@ -287,19 +287,18 @@ absl::StatusOr<Settled> Settler::act() {
 absl::Status Settler::refusal() const {
   if (!damage_) return absl::OkStatus();
   return make_error(Errc::kDamaged,
-                    absl::StrCat(damage_->text(), ", `lapwing repair` is the way on"));
+                    absl::StrCat(damage_->text(), ", `lapwing repair` repairs what it can"));
 }
 
-// A file that lost its end to a copy, or was given one, by no record's fault.
+// For files that a copy has cut or made longer. No record is affected.
 absl::Status Settler::restore_lengths() {
   for (const Obstacle& obstacle : wrong_lengths_) {
     const absl::Status restored = remove_obstacle(disk_, obstacle, {});
     if (!restored.ok()) return restored;
-    log_.push_back(
-        log_entry(LogEvent::kJournalTrouble,
-                  absl::StrCat(obstacle.path, ": ", obstacle.what(),
-                               "; its records are right, and its ", "length is restored"),
-                  {{"path", obstacle.path}}));
+    log_.push_back(log_entry(LogEvent::kJournalTrouble,
+                             absl::StrCat(obstacle.path, ": ", obstacle.what(),
+                                          "; its records are intact, and its length is restored"),
+                             {{"path", obstacle.path}}));
   }
   return absl::OkStatus();
 }
@@ -330,8 +329,8 @@ Sequence Settler::published_in_ring() const {
   return last;
 }
 
-// The ring is removed after a start, and readers that come later would not learn what they lack. It
-// keeps no publisher from starting.
+// Stores how far the ring shows that records were published, because the start then removes the
+// ring. Later readers report the missing records as lost. A failure does not stop the start.
 void Settler::record_published() {
   if (!ring_ || published_in_ring() <= sessions_.last()->end->last) return;
   absl::StatusOr<RetentionFile> file = RetentionFile::open(files_);
@@ -340,8 +339,9 @@ void Settler::record_published() {
   if (!status.ok()) {
     log_.push_back(
         log_entry(LogEvent::kJournalTrouble,
-                  absl::StrCat("readers will not learn that records up to ", published_in_ring(),
-                               " were published: ", status.message())));
+                  absl::StrCat("later readers will not report records up to ", published_in_ring(),
+                               " as lost, because the last published record could not be stored: ",
+                               status.message())));
   }
 }
 
@@ -377,8 +377,9 @@ Settled Settler::new_journal(Settlement how) const {
   settled.log = log_;
   settled.log.push_back(
       log_entry(LogEvent::kJournalAbandoned,
-                absl::StrCat("journal ", journal, " has failed after ", last,
-                             ": readers get it first, and a new one begins at sequence 1"),
+                absl::StrCat("journal ", journal, " ended as failed after sequence ", last,
+                             ": a new journal begins at sequence 1, and readers get the old one "
+                             "first"),
                 {{"journal", journal}, {"last", last}}));
   return settled;
 }

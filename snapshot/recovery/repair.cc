@@ -236,14 +236,14 @@ absl::Status Repairer::remove_obstacles_of_journals() {
   return absl::OkStatus();
 }
 
-// False: it is lost, so nobody can continue the journal.
+// False if the description is lost, so that the journal cannot be continued.
 absl::StatusOr<bool> Repairer::restore_description() {
   const auto lost = find_lost_description(disk_, request_.journal_root, *sessions_);
   if (!lost) return true;
   const auto text = parse_with_hash(request_.bus_description, lost->hash, kBusFileName);
   if (!text.ok()) {
     say(absl::StrCat(lost->path, ": ", lost->what, "; ", kBusFileName,
-                     " does not have this description either"));
+                     " does not have it either, so this journal ends"));
     return false;
   }
   const absl::Status kept = keep_schema(disk_, request_.journal_root, *text);

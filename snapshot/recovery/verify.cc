@@ -20,16 +20,17 @@ constexpr char kRepairHeals[] = "`lapwing repair` heals it, and so does the next
 constexpr char kRepairRewrites[] =
     "`lapwing repair` makes it anew; until then only joins by time are less exact";
 constexpr char kRestoreOrEnd[] =
-    "restore the file from a copy; if a publisher refuses to start, `lapwing repair` lets it go on "
-    "behind segments missing at the front, or else ends this journal; readers get the rest of it";
+    "restore the file from a copy; if a publisher refuses to start, run `lapwing repair`: it "
+    "records segments missing at the front as removed, or else ends this journal; readers get the "
+    "rest of it";
 constexpr char kRepairGoesBack[] =
     "`lapwing repair` goes back to the sessions before it and ends their journal";
 constexpr char kRepairRebuilds[] = "`lapwing repair` rebuilds its session from the segments";
 constexpr char kRepairRestoresLength[] = "`lapwing repair` restores the length";
-constexpr char kRepairSetsAside[] = "`lapwing repair` sets it aside";
+constexpr char kRepairSetsAside[] = "`lapwing repair` renames it";
 constexpr char kRepairRestoresDescription[] =
-    "`lapwing repair` restores it from bus.json, or else ends this journal; a publisher that gives "
-    "the same description restores it too";
+    "`lapwing repair` restores it from bus.json, or else ends this journal; a publisher with the "
+    "same description also restores it";
 constexpr char kRepairEnds[] =
     "`lapwing repair` ends this journal if it cannot be continued; readers get all of it";
 constexpr char kMoveAway[] = "move the directory away if nobody needs it";
@@ -120,7 +121,7 @@ absl::Status Verifier::note_obstacles(const absl::StatusOr<std::vector<Obstacle>
   return absl::OkStatus();
 }
 
-// Whatever else would keep a publisher from starting, by the function that it asks itself.
+// Checks what else would prevent a start, with the function that a start uses.
 absl::Status Verifier::verify_start(SessionLog& sessions) {
   if (const auto lost = find_lost_description(disk_, journal_root_, sessions)) {
     add({lost->path, 0, kNoSequence, kNoSequence, lost->what}, false, kRepairRestoresDescription);
@@ -128,8 +129,8 @@ absl::Status Verifier::verify_start(SessionLog& sessions) {
   if (!start_.open_ring || !report_.is_clean()) return absl::OkStatus();
   const absl::Status refused =
       check_settle(disk_, journal_root_, sessions, start_.boot_id, start_.open_ring);
-  const Errc code =
-      errc_of(refused);  // another one says something of this process, or of a publisher
+  // Other errors are about this process or a running publisher, not about the journal.
+  const Errc code = errc_of(refused);
   if (code != Errc::kDamaged && code != Errc::kNotALapwingFile && code != Errc::kAbiMismatch) {
     return absl::OkStatus();
   }

@@ -33,7 +33,7 @@ bool take_kind(const nlohmann::json& json, RecordedKind& kind) {
          absl::SimpleHexAtoi(hash, &kind.schema.hash);
 }
 
-// Releases before 0.2.0 have written none of these.
+// Releases before 0.2.0 wrote none of these.
 bool take_added(const nlohmann::json& json, RecordingPosition& position) {
   std::string checksum;
   return (!json.contains("stray_records") || take(json, "stray_records", position.stray_records)) &&
@@ -42,15 +42,15 @@ bool take_added(const nlohmann::json& json, RecordingPosition& position) {
           (take(json, "checksum", checksum) && absl::SimpleHexAtoi(checksum, &position.checksum)));
 }
 
-// "es.dbn, which was recorded up to record 4711": the beginning of an error.
+// "es.dbn (81920 bytes were recorded, up to record 4711)": the beginning of an error.
 std::string recorded_file(const std::string& path, const RecordingPosition& position) {
-  return absl::StrCat(path, ", of which ", position.bytes, " bytes were recorded, up to record ",
-                      position.position.sequence);
+  return absl::StrCat(path, " (", position.bytes, " bytes were recorded, up to record ",
+                      position.position.sequence, ")");
 }
 
 std::string choices(const std::string& path, const RecordingPosition& position) {
   return absl::StrCat(". Put the recorded file back, or move ", position_path(path),
-                      " away with the recording's files and begin a new recording: from ",
+                      " away with the recording's files and begin a new recording: with --from ",
                       "after:", position.position.text(), " it continues after that record.");
 }
 
@@ -141,7 +141,7 @@ absl::StatusOr<std::uint64_t> content_checksum(Disk& disk, const std::string& pa
   if (read.ok() && *read == head_bytes) read = disk.read_at(file->get(), bytes - tail_bytes, tail);
   if (!read.ok()) return read.status();
   if (*read != tail_bytes) {
-    return make_error(Errc::kDamaged, absl::StrCat(path, " has less than ", bytes, " bytes"));
+    return make_error(Errc::kDamaged, absl::StrCat(path, " has fewer than ", bytes, " bytes"));
   }
   return std::max<std::uint64_t>(digest_entries(content), 1);
 }
@@ -155,7 +155,7 @@ absl::Status check_content(Disk& disk, const std::string& recording_path,
   if (!size.ok()) return size.status();
   if (*size < position.bytes) {
     return make_error(Errc::kDamaged,
-                      absl::StrCat(recorded_file(path, position), ", has only ", *size,
+                      absl::StrCat(recorded_file(path, position), " has only ", *size,
                                    " bytes: it was cut, or replaced by an older "
                                    "copy or another file",
                                    choices(recording_path, position)));
@@ -167,7 +167,7 @@ absl::Status check_content(Disk& disk, const std::string& recording_path,
   return make_error(
       Errc::kDamaged,
       absl::StrCat(recorded_file(path, position),
-                   ", has other content: the checksum of these bytes is ", hash_text(*checksum),
+                   " has other content: the checksum of these bytes is ", hash_text(*checksum),
                    " and not ", hash_text(position.checksum),
                    ", so the file was changed or replaced", choices(recording_path, position)));
 }
@@ -175,7 +175,7 @@ absl::Status check_content(Disk& disk, const std::string& recording_path,
 absl::Status file_is_gone(const std::string& recording_path, const RecordingPosition& position) {
   return make_error(Errc::kDamaged,
                     absl::StrCat(recorded_file(file_path(recording_path, position), position),
-                                 ", is missing", choices(recording_path, position)));
+                                 " is missing", choices(recording_path, position)));
 }
 
 }  // namespace lapwing

@@ -53,7 +53,7 @@ bool contains(const std::string& text, const std::string& part) {
 // What a user can do.
 void check_choices(OnDisk& on, const std::string& message) {
   CAPTURE(message);
-  CHECK(contains(message, on.growing_file() + ", of which "));
+  CHECK(contains(message, on.growing_file() + " ("));
   CHECK(contains(message, "Put the recorded file back, or move " + on.path + ".position away"));
   CHECK(contains(message, "after:" + on.position().position.text()));
 }

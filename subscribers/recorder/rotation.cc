@@ -73,7 +73,8 @@ absl::StatusOr<Periods> Periods::of(const Rotation& rotation) {
   }
   if (is_by_calendar && rotation.every.count() != 0) {
     return make_error(Errc::kInvalidArgument,
-                      "a rotation has a fixed period (Rotation::every) and a calendar. Use one.");
+                      "a rotation has both a fixed period (Rotation::every) and a calendar. Set "
+                      "only one of them.");
   }
   if (!is_by_calendar && (rotation.at.count() != 0 || rotation.time_zone != "UTC")) {
     return make_error(Errc::kInvalidArgument,

@@ -98,7 +98,7 @@ class AnOperator(harness.BusTest):
         summary = self.tail("tail-rebuilt", expect=5).summary()
         self.assertEqual((summary["records"], summary["lost"]), (RECORDS, 0))
         anew = self.run_to_end("publish-anew", "publish", "--source", source)
-        self.assertIn("a new one begins at sequence 1", anew.err())
+        self.assertIn("a new journal begins at sequence 1", anew.err())
 
     def test_segments_removed_at_the_front_are_lost_and_not_pruned_until_repair_says_so(self):
         self.publish().stop()

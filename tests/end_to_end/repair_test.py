@@ -115,7 +115,7 @@ class Repair(harness.BusTest):
         tail = self.run_to_end("tail", "tail", "--from", "start", "--count", RECORDS, *QUIET)
         self.assertEqual(tail.summary()["last"], RECORDS, "the first session is whole")
         anew = self.run_to_end("anew", "publish", *source)
-        self.assertIn("a new one begins at sequence 1", anew.err())
+        self.assertIn("a new journal begins at sequence 1", anew.err())
         self.assertEqual(self.verify()["findings"], [])
 
     def refused(self, name, expect=OTHER, bus=None):
