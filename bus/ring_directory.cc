@@ -40,7 +40,8 @@ bool is_own_directory(const std::string& path) {
   return lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == geteuid();
 }
 
-// Those that exist with a name behind a dot, are this user's, and grant no more than is due.
+// The directories with a suffix behind a dot that belong to this user and grant no more than
+// due_mode.
 std::vector<std::string> other_choices(std::optional<unsigned> group) {
   std::vector<std::string> found;
   const auto names = PosixDisk().list(kSharedMemory);
@@ -65,8 +66,8 @@ absl::StatusOr<std::string> other_choice(std::optional<unsigned> group) {
   return make_system_error(errno, absl::StrCat("making ", path));
 }
 
-// Checks it, and completes its mode and group: it was just made, or was left by a start that was
-// killed.
+// Checks the directory, and sets its mode and group: it was just made, or was left by a killed
+// start.
 absl::StatusOr<std::string> open_private(const std::string& path, std::optional<unsigned> group) {
   const UniqueFd fd = UniqueFd::opened_by(
       [&] { return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });

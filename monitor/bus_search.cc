@@ -71,7 +71,8 @@ bool is_there(const std::string& directory) {
   return ::lstat(directory.c_str(), &info) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
-// `looked_at` counts the files of this owner, so that no user can fill the list for the others.
+// `looked_at` counts the files of this owner, so that no user can fill the list at the cost of
+// others.
 void search_directory(const std::string& path, uid_t owner, std::size_t& looked_at,
                       FoundBuses& found) {
   const UniqueFd directory = UniqueFd::opened_by(

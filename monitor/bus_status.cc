@@ -131,7 +131,7 @@ absl::StatusOr<JournalSize> size_of(Disk& disk, const JournalDirectory& journal)
   return size;
 }
 
-// Those that `sessions` lists, without their sizes.
+// The journals that `sessions` lists, without their sizes.
 absl::StatusOr<std::vector<JournalStatus>> read_listed(Disk& disk, const std::string& journal_root,
                                                        const std::vector<SessionRecord>& sessions) {
   std::vector<JournalStatus> journals;

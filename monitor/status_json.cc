@@ -66,7 +66,7 @@ Json size_json(const JournalSize& size) {
   return {{"segments", size.segments}, {"bytes", size.bytes}};
 }
 
-// A journal that is not listed has no sessions, and an unknown range.
+// A journal that `sessions` does not list has no sessions, and its range is unknown.
 Json journal_json(const JournalStatus& journal) {
   Json json = {{"journal", journal.id.hex()},
                {"sessions", journal.sessions},

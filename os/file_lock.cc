@@ -51,9 +51,9 @@ absl::StatusOr<UniqueFd> open_lock(const std::string& path, bool own_file_only) 
                                                       "; let that user remove it"));
 }
 
-// Whether a process holds the flock that may only read the file: it opened the file while the mode
-// was too wide. Such a process cannot write its number into the file either, which tells it, if it
-// has ended and left its descriptor to another, from a publisher that was killed.
+// Whether the flock is held by a process that may only read the file: it opened the file while the
+// mode was too wide. Such a process cannot write its id into the file. So if it has ended and left
+// its descriptor to another process, it is not taken for a killed publisher.
 bool is_held_by_reader(int fd) {
   struct stat found{};
   const std::optional<LockHolder> holder = flock_holder(fd);
@@ -118,7 +118,7 @@ int lock_against_writers(int fd) {
   const absl::StatusOr<bool> held = is_whole_file_locked(fd, "");
   if (!held.ok()) return errno_of(held.status());
   if (*held) return EWOULDBLOCK;
-  // Read locks, or a writer that has just gone. A second failure is taken for read locks.
+  // Read locks, or a writer that has just ended. A second failure is taken for read locks.
   const int again = lock_whole_file(fd);
   return again == EWOULDBLOCK && !is_whole_file_locked(fd, "").value_or(true) ? 0 : again;
 }

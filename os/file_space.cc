@@ -33,7 +33,7 @@ int write_zeros(int fd, std::uint64_t begin, std::uint64_t end) {
   return 0;
 }
 
-// The page that the file's end lies in, with zeros behind that end up to `end`.
+// Fills the page of the file's end with zeros, from there up to `end`.
 int complete_last_page(int fd, std::uint64_t size, std::uint64_t end) {
   Page page{};
   const std::uint64_t begin = whole_pages_below(size);
@@ -52,14 +52,14 @@ int complete_last_page(int fd, std::uint64_t size, std::uint64_t end) {
   return static_cast<std::uint64_t>(put) == bytes ? 0 : EIO;
 }
 
-// The next offset from `offset` on that is a hole, or data; `end` if there is none.
+// The next offset, from `offset` on, of a hole or of data; `end` if there is none.
 std::uint64_t next(int fd, std::uint64_t offset, int what, std::uint64_t end) {
   const off_t found = ::lseek(fd, static_cast<off_t>(offset), what);
   return found < 0 ? end : std::min(static_cast<std::uint64_t>(found), end);
 }
 
-// Holes are of whole blocks of the file system. One of smaller blocks than a page is filled as far
-// as whole pages go; a start that needs the rest reports that the disk is full.
+// Holes consist of whole blocks of the file system. If blocks are smaller than pages, only the
+// whole pages of a hole are filled; a start that needs the rest reports that the disk is full.
 int fill_holes(int fd, std::uint64_t end) {
   for (std::uint64_t at = 0; at < end;) {
     const std::uint64_t begin = next(fd, at, SEEK_HOLE, end);

@@ -22,8 +22,8 @@ Follower::Turn Follower::on_seeking() {
   return given_up.ok() ? nothing() : end(std::move(given_up));
 }
 
-// Of several journals, the first one that is still to be read is attached. A start in the future
-// waits for the newest.
+// If there are several journals, the first one that was not read yet is attached. A start in the
+// future waits for the newest one.
 Follower::Turn Follower::on_found(Attachment found) {
   if (floating_) return on_attached(std::move(found));
   const absl::StatusOr<std::optional<ListedJournal>> older =
@@ -87,7 +87,8 @@ Follower::Turn Follower::on_attached(Attachment found) {
   return again();
 }
 
-// Before anything else is done with a session. At the join any session of its journal may come.
+// Called before anything else is done with a session. At the join, records of any session of its
+// journal may follow.
 absl::Status Follower::check_instruments(const Attachment& found) {
   if (!filter_) return absl::OkStatus();
   const bool continues = joined_ && trail_.journal_id() == found.journal_id();
@@ -95,7 +96,7 @@ absl::Status Follower::check_instruments(const Attachment& found) {
                         continues ? trail_.current() : found.sessions().front().id);
 }
 
-// The records of that session come next.
+// The records of that session follow.
 absl::Status Follower::choose_instruments(const Id128& session_id) {
   if (!filter_) return absl::OkStatus();
   return filter_->begin(options_.directory, records_.description.get(), session_id);
@@ -178,8 +179,8 @@ void Follower::rejoin() {
   pass_over_void();
 }
 
-// At the oldest record, or behind a discarded journal at the first one: what is missing before the
-// oldest is a loss then.
+// Begins at the oldest record, or after a discarded journal at the first one. In the latter case,
+// records that are missing before the oldest one are a loss.
 void Follower::start_over(std::string why) {
   before_beginning_ = position();
   const bool follows = std::exchange(journal_done_, false) && journal() != nullptr;

@@ -308,8 +308,8 @@ Follower::Turn Follower::leave() {
   return announce(ItemKind::kPublisherGone, last, std::move(text));
 }
 
-// A discarded journal is read to its end. The next one is attached in another call: the records of
-// one batch are of one session, and of one size.
+// Called at the end of a discarded journal. The next one is attached in another call, because the
+// records of one batch belong to one session and have one size.
 Follower::Turn Follower::leave_journal() {
   const absl::StatusOr<Sequence> published = journal()->published();
   if (!published.ok()) return end(published.status());

@@ -39,7 +39,7 @@ std::string price_text(std::int64_t price) {
   return text;
 }
 
-// The shortest digits that are this number and no other; nan, inf and -inf. The sign of a NaN has no
+// The shortest digits that identify this number; or nan, inf, -inf. The sign of a NaN has no
 // meaning.
 template <typename Float>
 std::string float_text(Float value) {
@@ -126,8 +126,8 @@ struct Json {
     const std::string* const name = name_of(field, static_cast<std::uint64_t>(value));
     return name == nullptr ? Value(value) : Value(*name);
   }
-  // As the digits of the shorter type say it, and not those of the nearest double. JSON has no number
-  // that is not finite: those are printed as null.
+  // The digits of the shorter type, not those of the nearest double. JSON has no numbers that are
+  // not finite: these become null.
   Value operator()(float value) const { return std::strtod(float_text(value).c_str(), nullptr); }
   Value operator()(double value) const { return value; }
   Value operator()(char value) const { return json_letters({&value, 1}); }

@@ -161,7 +161,7 @@ absl::Status SegmentPreparation::give_name(const char* suffix) {
                                files_->path(number_, suffix));
 }
 
-// On a file system without it the disk writes zeros instead, which keeps the file thread.
+// On a file system without fallocate() the disk writes zeros instead, which blocks the file thread.
 absl::Status SegmentPreparation::allocate_by_disk() {
   absl::Status allocated =
       files_->disk().allocate(segment_->data.get(), segment_file_bytes(files_->journal().geometry));

@@ -101,7 +101,7 @@ void SegmentRetention::finish_unlinking(WriteQueue& queue) {
   finish_step();
 }
 
-// Closes a discarded journal of which nothing is left.
+// Closes a discarded journal that has no segments left.
 void SegmentRetention::finish_step() {
   step_ = Step::kNone;
   const bool is_empty = is_discarded_ && discarded_.front().segments.empty();
@@ -150,13 +150,14 @@ bool SegmentRetention::is_too_old(std::uint64_t wall_ns) {
   return newest_ns != 0 && wall_ns > newest_ns && wall_ns - newest_ns > options_.limits.age_ns_max;
 }
 
-// When the newest record of the oldest segment was published; 0: not known. Its index may be lost
-// to a power cut. Then later segments show the time, or the end of a discarded journal does.
+// When the newest record of the oldest segment was published; 0: unknown. A power cut may have
+// removed its index. Then the time comes from later segments, or from the end of a discarded
+// journal.
 std::uint64_t SegmentRetention::newest_of_front() const {
   if (!discarded_.empty()) {
     const Discarded& journal = discarded_.front();
     const std::uint64_t front = journal.segments.front();
-    if (journal.files.geometry.segment_first(front) > journal.last) return 1;  // of no record
+    if (journal.files.geometry.segment_first(front) > journal.last) return 1;  // it has no record
     for (const std::uint64_t segment : journal.segments) {
       const std::uint64_t newest_ns = newest_wall_ns(journal.files, segment);
       if (newest_ns != 0) return newest_ns;
@@ -191,7 +192,7 @@ void SegmentRetention::give_up_front(WriteQueue& queue) {
   record(queue, *file_, options_.oldest);
 }
 
-// A journal that cannot be opened for it stays as it is.
+// A journal that cannot be opened for this stays as it is.
 void SegmentRetention::give_up_discarded(WriteQueue& queue) {
   Discarded& journal = discarded_.front();
   const absl::Status opened = open_discarded(journal);

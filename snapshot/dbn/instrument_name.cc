@@ -20,7 +20,7 @@ bool is_digits(const std::string& text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Insertions, deletions and replacements of one character that make `a` of `b`.
+// The number of insertions, deletions and replacements of one character that turn `b` into `a`.
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -36,7 +36,7 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-// At most kNearestSymbols, the nearest first; upper and lower case count as equal.
+// At most kNearestSymbols names, the nearest first; upper and lower case are equal.
 std::vector<std::string> nearest_to(const std::string& symbol, std::vector<std::string> names) {
   std::vector<std::pair<std::size_t, std::string>> ranked;
   ranked.reserve(names.size());

@@ -68,7 +68,7 @@ std::uint32_t date_of(std::uint64_t utc_ns) {
          static_cast<unsigned>(date.month()) * 100 + static_cast<unsigned>(date.day());
 }
 
-// The first date that lies wholly behind that end.
+// The first date that begins at or after `utc_ns`.
 std::uint32_t date_of_end(std::uint64_t utc_ns) {
   return date_of(utc_ns - utc_ns % kDayNs + (utc_ns % kDayNs == 0 ? 0 : kDayNs));
 }

@@ -43,7 +43,7 @@ absl::StatusOr<const SessionMetadata::Row*> SessionMetadata::find(const Id128& s
   return find_in_list(session_id);
 }
 
-// Mostly the last one that was asked for, or the next.
+// It is usually the last row that was requested, or the next one.
 const SessionMetadata::Row* SessionMetadata::find_in_list(const Id128& session_id) {
   const auto begin = rows_.begin() + static_cast<std::ptrdiff_t>(std::min(found_, rows_.size()));
   auto row = std::ranges::find(begin, rows_.end(), session_id, &Row::session_id);

@@ -44,7 +44,7 @@ absl::StatusOr<Contents> read_contents(const JournalFiles& files, FileHandle fil
   return contents;
 }
 
-// Of no file: as if nothing was ever written.
+// A missing file counts as one without entries.
 absl::StatusOr<Contents> read_contents(const JournalFiles& files) {
   const auto file = open_file(*files.disk, path_of(files), {OpenMode::kRead});
   const Errc code = errc_of(file.status());

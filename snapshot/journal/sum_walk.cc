@@ -72,7 +72,7 @@ class Walk {
     return Step::kGoOn;
   }
 
-  // Nobody can tell whether the part that is gone held sums. If the walk ends before it, it did not.
+  // It is unknown whether the missing part had sums. If the walk ends before it, it had none.
   Step cut_short(std::uint64_t segment, std::uint64_t bytes) {
     const std::uint64_t block = bytes / sizeof(SumEntry);
     const Sequence first = files_.geometry.segment_first(segment);

@@ -18,7 +18,7 @@ absl::StatusOr<Sequence> oldest_kept(Disk& disk, const std::string& journal_root
   return retained->segments.empty() ? kSequenceMax : retained->oldest;
 }
 
-// How many of the oldest sessions are without a record. At least the last session is not.
+// How many of the oldest sessions have no record left. The last session is never counted.
 absl::StatusOr<std::size_t> count_empty(Disk& disk, const std::string& journal_root,
                                         const SessionLog& log) {
   const auto& sessions = log.sessions();

@@ -22,7 +22,7 @@ const char* name_of(FieldRole role) {
   return entry == nullptr ? "unknown" : entry->name;
 }
 
-// The two versions, or the one that both have.
+// Name and version of `found`, and the expected version if it differs.
 std::string versions_of(const Schema& expected, const Schema& found) {
   const std::string version = absl::StrCat(found.name, " version ", found.version);
   if (found.version == expected.version) return version;

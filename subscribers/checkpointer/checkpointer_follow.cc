@@ -12,9 +12,8 @@
 
 namespace lapwing {
 
-// From the store's position, or from the oldest record of the newest journal: a state is of one
-// journal. Forgets what was read and not
-// folded.
+// Starts at the store's position, or at the oldest record of the newest journal, because a state
+// belongs to one journal. Forgets what was read and not folded.
 void CheckpointerCore::reopen_subscriber() {
   SubscriberOptions options = options_.subscriber;
   options.start = Start::oldest();

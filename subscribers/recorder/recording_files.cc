@@ -27,7 +27,7 @@ absl::StatusOr<std::unique_ptr<RecordingFiles>> RecordingFiles::prepare(
   if (!exists.ok()) return exists.status();
   const bool is_believed = position->bytes > 0;
   if (position->part == 0 && !*exists && !is_believed) return recording;
-  // Of a series every finished file may be moved away.
+  // Finished files of a series may be moved away.
   const bool may_be_gone = !is_believed || (position->part != 0 && position->ended);
   if (!*exists && !may_be_gone) return file_is_gone(path, *position);
   if (*exists && is_believed) {
@@ -190,8 +190,8 @@ bool RecordingFiles::period_is_over(std::uint64_t time_ns) {
   return ++stray_records_ >= kStrayRecordsMax;
 }
 
-// The time of a file that begins with a record of `time_ns`, by size or anew after a crash: that of
-// the file before where the record's own time does not move the period on.
+// The time of a file that begins with a record of `time_ns`, because of the size or after a crash.
+// If that record does not belong to a later period, it is the time of the previous file.
 std::uint64_t RecordingFiles::began_with(std::uint64_t time_ns) const {
   if (!periods_.on() || !is_time(at_.began_ns)) return time_ns;
   switch (periods_.judge(at_.began_ns, time_ns)) {
@@ -206,7 +206,7 @@ std::uint64_t RecordingFiles::began_with(std::uint64_t time_ns) const {
   return time_ns;
 }
 
-// A series gets a new file where the records of another feed begin.
+// Begins a new file of a series at the first record of another feed.
 absl::Status RecordingFiles::follow_feed(const RecordBatch& batch) {
   session_ = session_of(batch);
   if (std::exchange(judged_session_, session_) == session_) return absl::OkStatus();
