@@ -109,7 +109,7 @@ void BooksOfBatches::take_event(const lapwing_event& given) {
   event.sequence = given.sequence;
   event.is_first_session = given.is_first_session != 0;
   event.is_filtered = is_filtered_ = given.is_filtered != 0;
-  // The C event does not tell which resets are of a journal that follows another one.
+  // The C event lacks follows_journal, so every reset counts as one to a journal that follows another.
   event.follows_journal = event.kind == ItemKind::kReset;
   event.on_gap = given.is_skipped != 0 ? OnGap::kSkip : OnGap::kFill;
   event.gap = {given.first, given.last, given.resume, GapCause{given.cause}, given.fillable != 0};

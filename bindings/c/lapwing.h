@@ -181,11 +181,11 @@ LAPWING_API lapwing_result lapwing_schema_fields(const char *directory, const ch
     size_t text_bytes_max, lapwing_error *error);
 
 /* The log's lines, of the whole process: those of publishers. By default they are dropped.
- * `log` is called on the library's threads, one line at a time, without a lock of the library's: it
- * may fork, and call Lapwing. Calls that would wait for the thread that runs it are answered with
- * misuse: publish, flush and close of the publisher that logs. Lines that arrive while it runs are
- * delivered after it returns, 256 of them. Once lapwing_log_set returns, the function that was set
- * before is not called any more; called by that function itself, it returns at once.
+ * `log` is called on the library's threads, one line at a time, without a lock of the library. It may
+ * fork and call Lapwing. Calls that would wait for the thread that runs it return misuse: publish,
+ * flush and close of the publisher that logs. Lines that arrive while it runs are delivered after it
+ * returns, at most 256 of them. Once lapwing_log_set returns, the function that was set before is not
+ * called any more. If that function itself calls lapwing_log_set, the call returns at once.
  * `queue` not 0, with `log` NULL: lines go into a queue of 256, which lapwing_log_read empties;
  * where it is full the oldest is dropped and counted. Both 0: lines are dropped again. */
 typedef void (*lapwing_log_fn)(void *user, const char *line);
@@ -329,8 +329,8 @@ enum {
   LAPWING_CAUSE_VOID = 3,    /* will never exist: recorded after a power cut */
   LAPWING_CAUSE_PRUNED = 4,  /* retention removed them */
   LAPWING_CAUSE_DAMAGED = 5, /* the journal's bytes fail their sum, or are gone */
-  LAPWING_CAUSE_NOT_RELAYED = 6, /* of a mirrored bus: they did not arrive from the origin */
-  LAPWING_CAUSE_UPSTREAM = 7     /* of a mirrored bus: the origin lost them */
+  LAPWING_CAUSE_NOT_RELAYED = 6, /* mirrored bus: they did not arrive from the origin */
+  LAPWING_CAUSE_UPSTREAM = 7     /* mirrored bus: the origin lost them */
 };
 
 /* Flat, without a union: those cost every foreign-function library an exception. */
@@ -415,7 +415,7 @@ typedef struct lapwing_subscriber_options {
   lapwing_position start_position;
   const char *fold;   /* of a state; NULL: the schema's default */
   const char *expect; /* what the records have to be: a description in JSON; NULL: anything */
-  const char *const *instruments; /* symbols, also of digits, or numbers as "id:5930"; NULL: all */
+  const char *const *instruments; /* symbols, even of digits, or numbers as "id:5930"; NULL: all */
   size_t instrument_count;
   int64_t reattach_ns;      /* for how long a bus or publisher is waited for; 0: 30 s */
   int64_t flush_timeout_ns; /* how long the publisher may take for the join; 0: 10 s */

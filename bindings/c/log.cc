@@ -18,12 +18,12 @@ namespace {
 
 constexpr std::size_t kQueueLinesMax = 256;
 
-// The program's function is called without the mutex, by the thread whose line finds no call under
-// way. That thread also delivers the lines of the threads that come meanwhile, which do not wait:
-// the function may call the library, log, or fork.
+// The program's function is called without the mutex, so it may call the library, log, or fork. If no
+// other thread is calling it, the thread that adds a line calls it. That thread also delivers the
+// lines that other threads add meanwhile; those threads do not wait.
 class Log {
  public:
-  // Waits for the calls of the function that is replaced, unless it is the one that calls.
+  // Waits for running calls of the function that is replaced, unless that function calls this.
   void set(lapwing_log_fn function, void* user, bool queues) {
     std::unique_lock lock(mutex_);
     drop_stale();
@@ -35,7 +35,7 @@ class Log {
     function_ = function;
     user_ = user;
     queues_ = queues && function == nullptr;
-    // What waits goes to the next function, or stays in the queue.
+    // Waiting lines go to the new function, or stay in the queue.
     if (was_queue ? !queues_ : function == nullptr && !queues_) lines_.clear();
   }
 
@@ -61,11 +61,11 @@ class Log {
     return LAPWING_OK;
   }
 
-  // Around a fork, by the thread that forks.
+  // Called before and after a fork, by the forking thread.
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
-  // The parent delivers the lines that wait. This thread is the only one here; it may be inside the
-  // function, and continues to deliver. Allocates and frees nothing.
+  // Called in the child. The parent delivers the waiting lines. This thread is the only one in the
+  // child; it may be inside the function, and then continues to deliver. Allocates and frees nothing.
   void unlock_in_child() {
     if (function_ != nullptr) stale_ = lines_.size();
     delivers_ = delivers_ && deliverer_ == std::this_thread::get_id();

@@ -173,7 +173,7 @@ func notNegative[T ~int | ~int64](name string, value T) error {
 	return invalid("%s is %v; it can be: 0 or more", name, value)
 }
 
-// choice refuses an option that is not 0, the default, or 1 to last.
+// choice refuses an option that is neither 0, the default, nor from 1 to last.
 func choice[T ~uint32](name string, value, last T, names string) error {
 	if value <= last {
 		return nil

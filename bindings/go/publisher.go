@@ -177,9 +177,10 @@ func (p *Publisher) PublishBatch(ctx context.Context, records []byte, recordByte
 	return last, err
 }
 
-// PublishRows publishes Ts, which hold no pointers. ErrRecordSize: T is not of the bus's size, or the
-// bus describes its records, and the fields of T are not theirs. The error names the first that differs.
-// Names, offsets and types are compared as by Schema.Check, once for each type; arrays of bytes are not.
+// PublishRows publishes Ts, which must not contain pointers. ErrRecordSize: T does not have the size of
+// the bus's records, or the bus describes its records and the fields of T differ; the error names the
+// first field that differs. Names, offsets and types are compared like in Schema.Check, once for each
+// type. Arrays of bytes are not compared.
 func PublishRows[T any](ctx context.Context, p *Publisher, rows []T) (last uint64, err error) {
 	if err := checkRows[T](p.types); err != nil {
 		return 0, err

@@ -14,8 +14,8 @@ import (
 // A record can be a Go struct of numbers, bytes and arrays of them, which lies in memory as the record
 // does. Schema.Check says whether it does.
 
-// RecordOf copies the record or the entry of an item into a T. ErrRecordSize: it is not as long as a T,
-// or the fields of T are not those that the bus describes (see PublishRows).
+// RecordOf copies the record or the entry of an item into a T. ErrRecordSize: it has another size than
+// T, or the fields of T differ from those that the bus describes (see PublishRows).
 func RecordOf[T any](item Item) (record T, err error) {
 	if err := checkRows[T](item.types); err != nil {
 		return record, err
@@ -26,8 +26,8 @@ func RecordOf[T any](item Item) (record T, err error) {
 	return Record[T](item.Row)
 }
 
-// Record copies a row into a T. ErrRecordSize: the row is not as long as a T. Bytes do not say which
-// fields they hold: RecordOf and Rows compare those, too.
+// Record copies a row into a T. ErrRecordSize: the row has another size than T. Fields are not compared;
+// RecordOf and Rows compare them.
 func Record[T any](row []byte) (record T, err error) {
 	if err := plain[T](); err != nil {
 		return record, err
@@ -40,7 +40,7 @@ func Record[T any](row []byte) (record T, err error) {
 }
 
 // Rows is the rows of a batch as Ts, where they are: in the memory of the batch, until it is read into
-// again. ErrRecordSize: they are not as long as a T, or the fields of T are not those that the bus
+// again. ErrRecordSize: they have another size than T, or the fields of T differ from those that the bus
 // describes (see PublishRows).
 func Rows[T any](b *Batch) ([]T, error) {
 	if err := checkRows[T](b.types); err != nil {
@@ -83,8 +83,8 @@ func (s *Schema) Check(record any) error {
 	return s.compare(t, true)
 }
 
-// compare is Check. A struct that is read, and not published, may have spare bytes for a field: a later
-// version of the record uses them.
+// compare implements Check. A struct that is only read may have spare bytes in the place of a field,
+// because a later version of the record may use them.
 func (s *Schema) compare(t reflect.Type, publishes bool) error {
 	differs := func(format string, values ...any) error {
 		return &Error{Code: ErrRecordSize, Message: fmt.Sprintf("%v is not %s: ", t, s.Name) +

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// rowTypes compares types with the records of one bus, each type once. nil: nothing is known of the
-// records, and every type of their size fits.
+// rowTypes compares types with the records of one bus, each type once. nil: the records are unknown, and
+// every type of their size fits.
 type rowTypes struct {
 	load      func() (*Schema, error)
 	publishes bool
@@ -18,7 +18,8 @@ type rowTypes struct {
 	schema  *Schema // nil: the records are not described
 }
 
-// busTypes is for the records of the bus in that directory, or for those of its sessions of one schema.
+// busTypes returns the rowTypes for the records of the bus in that directory, or of its sessions of one
+// schema.
 func busTypes(directory, schema string, publishes bool) *rowTypes {
 	if absolute, err := filepath.Abs(directory); err == nil {
 		directory = absolute
@@ -26,19 +27,19 @@ func busTypes(directory, schema string, publishes bool) *rowTypes {
 	return &rowTypes{publishes: publishes, load: func() (*Schema, error) {
 		found, err := SchemaOfBus(directory)
 		if CodeOf(err) == ErrNotFound || err == nil && schema != "" && found.Name != schema {
-			return nil, nil // not described, or the bus has gone on to another schema
+			return nil, nil // not described, or the bus now has another schema
 		}
 		return found, err
 	}}
 }
 
-// entryTypes is for the entries of a fold.
+// entryTypes returns the rowTypes for the entries of a fold.
 func entryTypes(fold string) *rowTypes {
 	return &rowTypes{load: func() (*Schema, error) { return SchemaNamed(fold) }}
 }
 
-// checkRows refuses types that hold pointers, and types that are not the rows'. A type of another size
-// passes: the call that it is for knows both sizes.
+// checkRows refuses types that contain pointers, and types whose fields differ from the rows'. A type of
+// another size passes; the caller checks the size.
 func checkRows[T any](r *rowTypes) error {
 	t := reflect.TypeFor[T]()
 	if r != nil {
@@ -74,7 +75,7 @@ func (r *rowTypes) check(t reflect.Type) error {
 	return nil
 }
 
-// isBytes is for rows that their program takes apart by itself.
+// isBytes reports whether rows are plain bytes, which the program interprets by itself.
 func isBytes(t reflect.Type) bool {
 	return t.Kind() == reflect.Array && t.Elem().Kind() == reflect.Uint8
 }

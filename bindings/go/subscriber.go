@@ -81,7 +81,7 @@ type SubscriberOptions struct {
 	Behind           time.Duration // likewise
 	Fold             string        // of a state; "": the schema's default
 	Expect           string        // what the records have to be: Schema.Text; "": anything
-	Instruments      []string      // symbols, also of digits, or numbers as "id:5930"; nil: all
+	Instruments      []string      // symbols, even of digits, or numbers as "id:5930"; nil: all
 	Reattach         time.Duration // for how long a bus or publisher is waited for; 0: 30 s
 	FlushTimeout     time.Duration // how long the publisher may take for the join; 0: 10 s
 	StaleAfter       time.Duration // 0: never
@@ -184,7 +184,7 @@ func (s *Subscriber) Read(ctx context.Context, b *Batch) error {
 	return err
 }
 
-// note keeps what the rows of a batch are compared with: each session describes its records.
+// note stores the description with which the rows of a batch are compared; each session has its own.
 func (s *Subscriber) note(b *Batch) {
 	switch b.out.kind {
 	case C.LAPWING_BATCH_RECORDS:

@@ -1,4 +1,4 @@
-// Checks of options, whose errors name the option and what it can be.
+// Checks of options. Their errors name the option and its valid values.
 using System;
 using System.Threading;
 

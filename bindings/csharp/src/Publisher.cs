@@ -218,8 +218,8 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// The same of structs. On a bus whose records are described each type of struct is compared with the
-        /// description once, as by Schema.Check: record-size, with the first field that differs.
+        /// The same for structs. If the bus describes its records, each type of struct is compared with the
+        /// description once, like Schema.Check. If they differ: record-size, with the first field that differs.
         /// </summary>
         public ulong PublishRecords<T>(T[] records, int begin, int count, TimeSpan? timeout = null)
             where T : struct

@@ -1,10 +1,10 @@
-// Which structs are the records of a bus: each is compared with the bus's description once.
+// Compares structs with the description of a bus's records, each type once.
 using System;
 using System.Collections.Generic;
 
 namespace Lapwing
 {
-    /// <summary>Of one session of a bus, of a journal, or of the entries of a fold. Any thread.</summary>
+    /// <summary>For one session of a bus, a journal, or the entries of a fold. Any thread.</summary>
     sealed class RowTypes
     {
         readonly Func<Schema> load;
@@ -28,7 +28,7 @@ namespace Lapwing
 
         internal static RowTypes OfFold(string fold) => new RowTypes(() => Schema.Named(fold), false);
 
-        /// <summary>null also where the bus has gone on to another schema than that of the session.</summary>
+        /// <summary>null also if the bus now has another schema than the session.</summary>
         static Schema Described(string directory, string session)
         {
             try
@@ -49,7 +49,7 @@ namespace Lapwing
             return schema;
         }
 
-        /// <summary>Throws where the fields of T differ. A struct of another size is the caller's to refuse.</summary>
+        /// <summary>Throws if the fields of T differ. The caller refuses a struct of another size.</summary>
         internal void Check<T>()
             where T : struct
         {
@@ -63,7 +63,7 @@ namespace Lapwing
             }
         }
 
-        /// <summary>Throws where that field of a schema is not one of the rows.</summary>
+        /// <summary>Throws if that field of a schema is not a field of the rows.</summary>
         internal void Check(Field field)
         {
             lock (fitting) Refuse(Loaded()?.DifferenceOf(field));

@@ -115,8 +115,8 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// How T differs; null: not. A struct that is read, and not published, may have spare bytes for a field: a
-        /// later version of the record uses them.
+        /// How T differs; null if it does not. A struct that is only read may have spare bytes in the place of a
+        /// field, because a later version of the record may use them.
         /// </summary>
         internal string Difference<T>(bool publishes)
             where T : struct
@@ -178,7 +178,7 @@ namespace Lapwing
 
         static string Plain(string name) => name.Replace("_", "").ToLowerInvariant();
 
-        /// <summary>How the field of another schema differs from the one of its name; null: not.</summary>
+        /// <summary>How the field of another schema differs from the field of that name; null if it does not.</summary>
         internal string DifferenceOf(Field other)
         {
             var own = Fields.FirstOrDefault(field => field.Name == other.Name);

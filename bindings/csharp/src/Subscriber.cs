@@ -110,7 +110,7 @@ namespace Lapwing
         readonly string directory;
         readonly string fold;
 
-        // Of the session that is read; null before the first, and where it is not described.
+        // Of the session that is read; null before the first one, and if its records are not described.
         RowTypes records;
         RowTypes state;
 
@@ -180,7 +180,7 @@ namespace Lapwing
             }
         }
 
-        /// <summary>Keeps what the rows of a batch are compared with: each session describes its records.</summary>
+        /// <summary>Stores the description with which rows of a batch are compared; each session has its own.</summary>
         void Note(Batch batch, lapwing_batch* raw)
         {
             var rows = (BatchKind)raw->kind;

@@ -61,7 +61,7 @@ namespace Lapwing
         /// <summary>What the records have to be (Schema.Json); null: anything.</summary>
         public string Expect { get; set; }
 
-        /// <summary>Symbols, also of digits ("005930"), or numbers as "id:5930"; null: all.</summary>
+        /// <summary>Symbols, even of digits ("005930"), or numbers as "id:5930"; null: all.</summary>
         public IReadOnlyList<string> Instruments { get; set; }
 
         /// <summary>A clean close is the end: an iteration ends, a read fails with closed.</summary>

@@ -25,7 +25,7 @@ namespace Lapwing
 
     static class Time
     {
-        // How long opening one waits by default for the other one of the bus or the file to end; as in C++.
+        // How long opening waits by default for another publisher or cursor to end, as in C++.
         internal static readonly TimeSpan OfPublisher = TimeSpan.FromSeconds(10);
         internal static readonly TimeSpan OfCursor = TimeSpan.FromSeconds(1);
 

@@ -120,8 +120,8 @@ export class Consumer extends Channel {
   }
 
   /**
-   * Messages, released once they were taken, up to 64 together. Ends at closed. After a timeout or an abort
-   * next() continues, and no message is lost.
+   * Messages, released after they were taken, up to 64 together. Ends at closed. After a timeout or an abort, call
+   * next() again: no message is lost.
    */
   messages(options: WaitOptions = {}): AsyncIterableIterator<ReceivedMessage> {
     checkWait('messages', options);

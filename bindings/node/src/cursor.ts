@@ -28,8 +28,8 @@ const OPEN_MS = 1000;
 
 export class Cursor extends Handle {
   /**
-   * Takes the lock of the file, and reads it; makes it if it is missing. Default timeout: 1 s, for the lock of a
-   * killed process stays for up to 0.1 s.
+   * Takes the lock of the file, and reads it; makes it if it is missing. Default timeout: 1 s. The kernel holds the
+   * lock of a killed process for up to 0.1 s.
    */
   static async open(path: string, options: CursorOptions = {}): Promise<Cursor> {
     checkText('path', path);

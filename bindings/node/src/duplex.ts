@@ -266,7 +266,7 @@ export class Duplex extends Channel {
     return sent;
   }
 
-  /** Calls and one-way messages of the other side. Ends at closed; after a timeout or an abort next() continues. */
+  /** Calls and one-way messages of the other side. Ends at closed. After a timeout or an abort, call next() again. */
   requests(options: WaitOptions = {}): AsyncIterableIterator<Incoming> {
     checkWait('requests', options);
     return new Iteration(() => this.next(options));

@@ -1,4 +1,4 @@
-// The memory in which the library says what happened, and what is thrown for it.
+// The memory for the library's errors, and the errors that are thrown for them.
 import { constants, layouts } from './abi.js';
 import { errorName, LapwingError } from './failure.js';
 import { Struct } from './memory.js';

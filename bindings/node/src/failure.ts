@@ -1,26 +1,26 @@
-// The one type of error.
+// The error type of this package.
 import { constants } from './abi.js';
 import { native } from './library.js';
 
 /** The names of results: 'timed-out', 'no-bus' … */
 export type ErrorCode = string;
 
-/** What a call of Lapwing failed with. */
+/** The error of a failed call of Lapwing. */
 export class LapwingError extends Error {
   override readonly name = 'LapwingError';
-  /** Of the failed system call; 0: none failed. */
+  /** errno of the failed system call; 0 if none failed. */
   readonly errno: number;
   /** 'timed-out', 'no-bus' … */
   readonly code: ErrorCode;
-  /** The same as a number of lapwing.h. */
+  /** The same, as the number in lapwing.h. */
   readonly number: number;
-  /** Of publish: the last sequence that was published; 0n: none was. */
+  /** For publish: the last sequence that was published; 0n if none was. */
   declare last?: bigint;
-  /** Of send: how many messages were sent. */
+  /** For send: how many messages were sent. */
   declare sent?: number;
-  /** Of too-small: what a row takes, in bytes. */
+  /** For too-small: the size of a row in bytes. */
   declare rowBytes?: number;
-  /** Of finish: the call that ended so. */
+  /** For finish: the call that has ended. */
   declare call?: bigint;
 
   constructor(number: number, message: string, errno = 0) {

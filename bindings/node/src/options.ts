@@ -1,9 +1,9 @@
-// Checks of options: an unknown name, another word or another type is an error that names what can be given.
+// Checks of options. The error for an unknown name, an unknown word or a wrong type names the valid values.
 import { invalid } from './failure.js';
 
 const listed = (names: readonly string[]) => names.join(', ');
 
-/** What was given, as an error shows it. */
+/** The given value, as an error shows it. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return `'${value}'`;
   if (typeof value === 'bigint') return `${value}n`;
@@ -11,7 +11,7 @@ export function shown(value: unknown): string {
   return typeof value === 'object' && value !== null ? `a ${value.constructor?.name ?? 'object'}` : String(value);
 }
 
-/** Throws if `options` has a name that is not in `names`. `call`: what takes them. */
+/** Throws if `options` has a name that is not in `names`. `call`: the function that takes them. */
 export function checkNames(call: string, options: object, names: readonly string[]): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw invalid(`${call} takes options as an object, not ${shown(options)}`);
@@ -41,7 +41,7 @@ export function checkText(option: string, value: unknown): asserts value is stri
   if (value.includes('\0')) throw invalid(`${option} is ${shown(value)}, and a text must not contain NUL. Remove it`);
 }
 
-/** Bytes, as records and messages are: the elements of another array would be counted as bytes. */
+/** Accepts bytes only: the elements of another array would be counted as bytes. */
 export function checkBytes(what: string, value: unknown): asserts value is Uint8Array {
   if (value instanceof Uint8Array) return;
   const hint = ArrayBuffer.isView(value) ? ': new Uint8Array(array.buffer, array.byteOffset, array.byteLength)' : '';

@@ -109,8 +109,8 @@ export class Publisher extends Handle {
   #head: bigint; // published last; a session's sequences follow one another
 
   /**
-   * Takes the bus. `timeout`: how long to wait for another publisher to end; the lock of a killed one stays for
-   * up to 0.1 s. Default: 10 s.
+   * Takes the bus. `timeout`: how long to wait for another publisher to end. Default: 10 s. The kernel holds the
+   * lock of a killed publisher for up to 0.1 s.
    */
   static async open(options: PublisherOptions, waits: WaitOptions = {}): Promise<Publisher> {
     checkWait('Publisher.open', waits);

@@ -32,7 +32,7 @@ export type Column =
 
 interface Access {
   read(view: DataView, at: number, bytes: number): FieldValue;
-  /** Throws, with why the value does not fit, before it writes. */
+  /** If the value does not fit, throws with the reason and writes nothing. */
   write(view: DataView, at: number, bytes: number, value: unknown): void;
   column?: new (count: number) => Column;
 }
@@ -213,8 +213,8 @@ export class Schema {
   }
 
   /**
-   * A record of an object, which has all fields but the spare ones, and no other names. A value that does not fit
-   * into its field is refused. `into`: recordBytes bytes to reuse.
+   * Makes a record from an object, which must have all fields except the spare ones, and no other names. A value
+   * that does not fit into its field is refused. `into`: recordBytes bytes to reuse.
    */
   encode(record: Readonly<Record<string, FieldValue>>, into?: Uint8Array): Uint8Array {
     const row = into ?? new Uint8Array(this.recordBytes);

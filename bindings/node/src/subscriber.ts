@@ -38,7 +38,7 @@ export interface SubscriberOptions {
   fold?: string;
   /** What the records have to be. Default: anything. */
   expect?: Schema | string;
-  /** Symbols as strings, also of digits ('005930'); numbers as integers, or as 'id:5930'. Default: all. */
+  /** Symbols as strings, even of digits ('005930'); numbers as integers, or as 'id:5930'. Default: all. */
   instruments?: readonly (string | number | bigint)[];
   /** A clean close is the end: an iteration ends, a read fails with closed. */
   endAtClose?: boolean;
@@ -59,9 +59,9 @@ export interface SubscriberOptions {
 export interface ItemsOptions {
   /** Rows of an item at most. Default: 4,096. */
   rows?: number;
-  /** Milliseconds for each item, else timed-out. Default: without end. */
+  /** Milliseconds to wait for each item, then timed-out. Default: no limit. */
   timeout?: number;
-  /** An abort ends the wait for an item, and not the iteration. */
+  /** An abort ends the wait for an item, but not the iteration. */
   signal?: AbortSignal;
 }
 
@@ -303,13 +303,13 @@ export class Subscriber extends Handle {
       options.signal?.throwIfAborted();
       throw takeError(result);
     }
-    record.set(memory); // it was taken, also if an abort came meanwhile
+    record.set(memory); // it was taken, even if the wait was aborted meanwhile
     return this.#sequence.value;
   }
 
   /**
    * Records, states and events in order, each item with memory of its own. Ends at closed. After a timeout or an
-   * abort next() continues, and no item is lost.
+   * abort, call next() again: no item is lost.
    */
   items(options: ItemsOptions = {}): AsyncIterableIterator<Item> {
     checkWait('items', options, ['rows']);

@@ -10,7 +10,7 @@ export interface WaitOptions {
   signal?: AbortSignal;
 }
 
-/** Throws unless these are options of a wait, or of `more` names. */
+/** Throws unless all names are options of a wait, or in `more`. */
 export function checkWait(call: string, options: WaitOptions, more: readonly string[] = []): void {
   checkNames(call, options, [...more, ...WAIT_NAMES]);
   checkTimeout(options.timeout);

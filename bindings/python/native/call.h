@@ -180,11 +180,11 @@ lapwing_result wait(Handle& handle, std::int64_t timeout_ns, Gil gil, Call&& cal
   return left == 0 ? LAPWING_TIMED_OUT : call_whole(handle, left, call);
 }
 
-// Refuses arrays whose fields are not those of a bus's records. The dtype that was checked last is
-// remembered, so the next array of it costs one comparison.
+// Refuses arrays whose fields differ from those of a bus's records. Remembers the dtype that was
+// checked last, so the next array of that dtype costs one comparison.
 class RowCheck {
  public:
-  // check(memory) raises an error, or the memory is accepted. None: nothing is checked.
+  // check(memory) raises an error unless the memory is accepted. None: nothing is checked.
   void set(nb::object check) {
     check_ = check.is_none() ? nb::object() : std::move(check);
     accepted_.reset();

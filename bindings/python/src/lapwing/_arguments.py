@@ -105,7 +105,7 @@ def _whole_text(option: str, value: str) -> str:
 
 
 def check_list(option: str, values: Iterable[Any], *kinds: type) -> None:
-    """`values` must be a list, or another collection, of these kinds, and not one text."""
+    """Checks that `values` is a collection of these kinds, and not a single text."""
     names = " or ".join(kind.__name__ for kind in kinds)
     if isinstance(values, (str, bytes)):
         raise invalid(

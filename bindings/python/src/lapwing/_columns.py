@@ -1,4 +1,4 @@
-"""Columns of data frames as fields of records: by name, and without a loss."""
+"""Converts columns of data frames to fields of records, by name and without loss."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _of_list(column: Any) -> np.ndarray:
 
 
 def converted(field: Field, column: np.ndarray) -> np.ndarray:
-    """The column as the field's type. invalid-argument: a value would change."""
+    """Converts the column to the field's type. invalid-argument: a value would change."""
     if column.dtype.kind == "M":
         column = _utc_ns(field, column)
     if field.type in ("char", "text"):

@@ -1,6 +1,6 @@
 """Waiting in asyncio: a call that does not wait, repeated when a descriptor becomes readable.
 
-What a call takes is returned before the next suspension point, so a cancellation loses nothing.
+A call returns what it has taken before the next suspension point, so cancelling it loses nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ async def readable(fd: int, seconds: float | None = None) -> None:
 
 
 class Waiter:
-    """The waits of one object: one task at a time."""
+    """Waits for one object. One task at a time may wait."""
 
     def __init__(self) -> None:
         self._is_waiting = False
@@ -47,7 +47,7 @@ class Waiter:
         timeout: float | None = None,
         interval: float | None = None,
     ) -> Taken:
-        """What `take` returns, once it does not raise would-block.
+        """Calls `take` until it does not raise would-block, and returns its result.
 
         `prepare` returns the descriptor to wait for, or None to try again at once. `interval`: the
         descriptor does not cover everything, so try again after this time.
@@ -77,7 +77,7 @@ class Waiter:
 
 
 class Items(Iterator[Taken], Generic[Taken]):
-    """Ends at `closed`. Any other error leaves it as it was: the next call tries again."""
+    """Ends at `closed`. Any other error does not end it: the next call tries again."""
 
     def __init__(self, take: Callable[[], Taken]) -> None:
         self._take = take
@@ -95,8 +95,8 @@ class Items(Iterator[Taken], Generic[Taken]):
 
 
 class AsyncItems(AsyncIterator[Taken], Generic[Taken]):
-    """The same for `async for`. A wait that is cancelled, also by a timeout, ends nothing, and no
-    item is lost.
+    """The same for `async for`. Cancelling a wait, also by a timeout, does not end it and loses no
+    item.
     """
 
     def __init__(self, wait: Callable[[], Awaitable[Taken]]) -> None:

@@ -92,7 +92,7 @@ class History(Handle[_native.History]):
     def read_into(self, memory: Any, first: int) -> Union[Records, Event]:
         """The same into writable, contiguous memory, of which the rows are a view.
 
-        record-size: the memory is an array whose fields are not those of the records.
+        record-size: the memory is an array whose fields differ from those of the records.
         """
         _, count, start, row_bytes, _, event = self._handle.read(whole("first", first), memory)
         if event is not None:

@@ -59,7 +59,7 @@ class Publisher(Handle[_native.Publisher]):
     ) -> None:
         """Takes the bus, and waits at most `timeout` seconds for another publisher to end.
 
-        The lock of a killed publisher stays for up to 0.1 s. 0 does not wait.
+        0 does not wait. The kernel holds the lock of a killed publisher for up to 0.1 s.
 
         description    a Schema or its text; record_bytes and schema follow from it
         record_bytes   8 to 4,088; 0: the description's, else 56
@@ -105,10 +105,11 @@ class Publisher(Handle[_native.Publisher]):
         """Publishes in order, and returns the sequence of the last record.
 
         `records` is an array of one dimension whose items are records, or contiguous bytes of
-        whole records. It is copied into the ring. An array with fields must have the fields of
-        the bus: names, types and offsets. Schema.rows(frame) makes one of columns. Waits only for
-        the journal, if that is a whole ring behind. Error.last is how far a failed call came.
-        record-size: the fields, or the size of a record, are not those of the bus.
+        whole records. It is copied into the ring. An array with fields must have the names, types
+        and offsets of the bus's records. Schema.rows(frame) makes such an array from columns.
+        Waits only for the journal, if that is a whole ring behind. After a failed call Error.last
+        is the last sequence that was published.
+        record-size: the fields, or the size of a record, differ from those of the bus.
         """
         return self._handle.publish(records, timeout_ns(timeout))
 

@@ -140,14 +140,15 @@ class Schema:
         )
 
     def rows(self, frame: Any) -> np.ndarray:
-        """Records of columns, by their names: an array of `dtype` that a publisher takes.
+        """Makes records from columns, by their names: an array that Publisher.publish takes.
 
             publisher.publish(schema.rows(frame))
 
         `frame` is a DataFrame of pandas or Polars, a Table or RecordBatch of pyarrow, a structured
         array, or a dict of columns. The order of the columns does not matter. Spare fields may be
-        missing, and are zero. Values are converted only without a loss: an absent value, a
-        fraction or a number out of range is refused, as is a missing or an unknown column.
+        missing; they are zero then. Values are converted only if nothing is lost.
+        invalid-argument: an absent value, a fraction or a number out of range, or a missing or
+        unknown column.
         """
         columns = _columns.of(frame)
         known = [field.name for field in self.fields]
@@ -193,21 +194,21 @@ def _named(columns: list[str]) -> str:
 
 
 def described(directory: str) -> Schema | None:
-    """The description of the bus's records now; None: there is none."""
+    """The current description of the bus's records; None if there is none."""
     try:
         return Schema.of_bus(directory)
-    except Error:  # not described, or gone meanwhile: rows are plain bytes
+    except Error:  # not described, or just removed: rows are plain bytes
         return None
 
 
 def row_check(*schemas: Schema | None) -> Callable[[object], None] | None:
-    """A function that refuses rows that are not those of the first schema, or of another one."""
+    """A function that refuses rows unless their fields are those of one of the schemas."""
     known = tuple(schema for schema in schemas if schema is not None)
     return partial(_check_rows, known) if known else None
 
 
 def _check_rows(schemas: tuple[Schema, ...], memory: Any) -> None:
-    """record-size: the memory has types, and they are not the schema's. Plain bytes are taken."""
+    """record-size: the memory has types that differ from the schemas'. Accepts plain bytes."""
     dtype = _dtype_of(memory)
     if dtype is None:
         return
@@ -222,7 +223,7 @@ def _check_rows(schemas: tuple[Schema, ...], memory: Any) -> None:
 
 
 def _dtype_of(memory: Any) -> np.dtype | None:
-    """None: plain bytes."""
+    """None for plain bytes."""
     if isinstance(memory, (np.ndarray, np.generic)):
         dtype = memory.dtype
     else:
@@ -250,7 +251,7 @@ def _dtype_of_view(view: memoryview) -> np.dtype:
 
 
 def difference(schema: Schema, dtype: np.dtype) -> str:
-    """The first way in which the dtype is not the schema's; empty: there is none."""
+    """The first difference between the dtype and the schema; empty if there is none."""
     if dtype == schema.dtype:
         return ""
     members = dtype.fields

@@ -135,7 +135,7 @@ class Subscriber(Handle[_native.Subscriber]):
         on_gap             "fill": read it from the journal; "skip": go on in the ring; "stop": end;
                            "snapshot": go on with the newest checkpoint's state
         wait               "busy" spins, "backoff" spins, yields and sleeps, "park" sleeps at once
-        instruments        symbols as str, also of digits ("005930"); numbers as int, or as
+        instruments        symbols as str, even of digits ("005930"); numbers as int, or as
                            "id:5930"; empty: all
         expect             what the records have to be; empty: anything
         reattach           for how long a bus or publisher is waited for; None: 30 s
@@ -227,9 +227,9 @@ class Subscriber(Handle[_native.Subscriber]):
         return self._handle.take(record, timeout_ns(timeout))
 
     def items(self, rows: int = ROWS, timeout: float | None = None) -> Iterator[Item]:
-        """What iterating yields, with up to `rows` rows in an item, each within `timeout`.
+        """Iterates over items, with up to `rows` rows in an item. Waits `timeout` s for each.
 
-        After timed-out or interrupted it can be continued.
+        After timed-out or interrupted the iteration can be continued.
         """
         return Items(lambda: self.read(rows, timeout))
 

@@ -40,7 +40,7 @@ pub struct Batch {
     conflated: Vec<u64>,
     rows_max: usize,
     grows: bool,
-    types: Option<Arc<Types>>, // of the rows; nothing where it is not known
+    types: Option<Arc<Types>>, // of the rows; None if they are unknown
 }
 
 // SAFETY: the pointers in `given` are NULL, or of memory that the batch owns and the library wrote.
@@ -154,8 +154,8 @@ impl Batch {
         self.given.rows_max = self.rows_max;
     }
 
-    /// Has `read` fill the memory, which grows where a row does not fit. `records` and `state` are
-    /// what the rows are compared with.
+    /// Has `read` fill the memory, which grows if a row does not fit. The rows are compared with
+    /// `records` and `state`.
     pub(crate) fn fill(
         &mut self,
         records: Option<&Arc<Types>>,
@@ -245,7 +245,7 @@ impl<'a> Rows<'a> {
         self.bytes.chunks_exact(self.row_bytes.max(1))
     }
 
-    /// All rows in place, as structs. Error: record-size (a struct has another size, a greater
+    /// All rows in place, as structs. Error: record-size (the struct has another size, a greater
     /// alignment or other fields than a row: see [`Row`]).
     pub fn as_slice<R: Row>(&self) -> Result<&'a [R]> {
         if let Some(types) = self.types {

@@ -40,7 +40,7 @@ impl<R: Row> Taker<R> {
             Ok(None) => self.read(from, timeout),
             // Only read() has the words of what stays.
             Err(error) if error.code().is_transient() => Err(error),
-            // Of fields that differ the words are there.
+            // If fields differ, the error has a message already.
             Err(error) if error.code() == Code::RECORD_SIZE && error.message().is_empty() => {
                 Err(size_error::<R>(from, error))
             }

@@ -131,7 +131,8 @@ pub fn field_of<R, M: Member>(
     field
 }
 
-/// Whether no two of them give a role, a unit or a type. For the macro.
+/// Whether at most one of them gives a role, at most one a unit, and at most one a type. For the
+/// macro.
 #[doc(hidden)]
 pub const fn agree(meanings: &[Meaning]) -> bool {
     let (mut roles, mut units, mut types) = (0, 0, 0);

@@ -97,7 +97,7 @@ pub struct SubscriberOptions {
     pub fold: String,
     /// What the records have to be: a description in JSON. Empty: anything.
     pub expect: String,
-    /// Symbols, also of digits (`005930`), or numbers as `id:5930`; empty: all.
+    /// Symbols, even of digits (`005930`), or numbers as `id:5930`; empty: all.
     pub instruments: Vec<String>,
     /// For how long a bus or publisher is waited for; zero: 30 s.
     pub reattach: Duration,
@@ -185,7 +185,7 @@ pub struct Subscriber {
     pub(crate) conflates_every: Option<Duration>,
     directory: PathBuf,
     fold: String,
-    // Of the session that is read; nothing before the first one, and where it is not described.
+    // Of the session that is read; None before the first one, and if it is not described.
     records: Option<Arc<Types>>,
     state: Option<Arc<Types>>,
     last_type: Option<TypeId>,
@@ -295,7 +295,7 @@ impl Subscriber {
         self.state = has_orders.then(|| Arc::new(Types::entries(ORDERS)));
     }
 
-    /// Before any session there is nothing to compare with, and no record.
+    /// Before the first session there are no records and nothing to compare with.
     #[inline]
     fn accept<R: Row>(&mut self) -> Result<()> {
         let this = Some(TypeId::of::<R>());
@@ -311,8 +311,8 @@ impl Subscriber {
     /// The next record and its sequence. `None`: an event or an entry of a state stands before it,
     /// which [`read`](Subscriber::read) gives.
     ///
-    /// Errors: record-size (records have another size, or other fields: see [`Row`]); else as of
-    /// [`read`](Subscriber::read), which has the words.
+    /// Errors: record-size (records have another size, or other fields: see [`Row`]); otherwise those
+    /// of [`read`](Subscriber::read), which returns the message.
     #[inline]
     pub fn take<R: Row>(&mut self, timeout: impl Into<Timeout>) -> Result<Option<(u64, R)>> {
         self.accept::<R>()?;

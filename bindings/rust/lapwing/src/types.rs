@@ -9,7 +9,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use crate::error::{Code, Error, Result};
 use crate::schema::{Field, Role, Schema};
 
-/// What a type says about its bytes.
+/// What is known about the bytes of a type.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub enum Layout {
@@ -23,9 +23,10 @@ pub enum Layout {
 /// A type that can be published, or read as a row: numbers, arrays of them, and structs.
 ///
 /// [`record!`](crate::record!) makes a struct a row. Its names, offsets and types are compared with
-/// the description of the bus the first time that the type is used there: record-size, with the
-/// first field that differs. `[u8; N]` is compared by its size. Numbers and structs without names,
-/// `impl lapwing::Row for Quote {}`, fit a bus whose records are not described.
+/// the description of the bus the first time that the type is used there. If they differ, the error
+/// is record-size, with the first field that differs. Of `[u8; N]` only the size is compared.
+/// Numbers, and structs without names (`impl lapwing::Row for Quote {}`), fit a bus whose records
+/// are not described.
 pub trait Row: FromBytes + IntoBytes + Immutable + KnownLayout + 'static {
     #[doc(hidden)]
     const FIELDS: Layout = Layout::Unnamed;
@@ -93,8 +94,8 @@ impl Types {
         Types { source, schema: schema.to_owned(), usage, known: Mutex::default() }
     }
 
-    /// Error: record-size, with the first field that differs. A type of another size passes: the
-    /// call that it is for knows both sizes.
+    /// Error: record-size, with the first field that differs. A type of another size passes; the
+    /// caller checks the size.
     #[inline]
     pub(crate) fn check<R: Row>(&self) -> Result<()> {
         match R::FIELDS {
@@ -125,8 +126,7 @@ impl Types {
         Ok(())
     }
 
-    /// Nothing where the records are not described, or the bus has gone on to those of another
-    /// schema.
+    /// None if the records are not described, or if the bus now has another schema.
     fn describe(&self) -> Result<Option<Schema>> {
         let found = match &self.source {
             Source::Bus(directory) => Schema::of_bus(directory),
@@ -183,7 +183,7 @@ fn first_difference(bus: &[Field], given: &[Field], usage: Use) -> Option<String
     for field in bus.iter().filter(|field| !is_spare(field)) {
         let name = &field.name;
         match given.iter().find(|other| other.name == *name && !is_spare(other)) {
-            // A later version of the bus uses bytes that are spare to an earlier struct.
+            // A later version of the record uses bytes that are spare in an earlier struct.
             None if usage == Use::Read && lies_in_spare(given, field) => {}
             None => return Some(format!("field {name} is missing")),
             Some(other) if other.offset != field.offset => {

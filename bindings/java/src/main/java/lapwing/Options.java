@@ -2,7 +2,7 @@ package lapwing;
 
 import java.time.Duration;
 
-/** Checks of options, whose errors name the option and what it can be. */
+/** Checks of options. Their errors name the option and its valid values. */
 final class Options {
   private Options() {}
 

@@ -72,8 +72,8 @@ public final class Publisher extends Handle {
   }
 
   /**
-   * One record. A row that was allocated for a schema is compared with the description of the bus, once
-   * for each schema: RECORD_SIZE, with the first field that differs.
+   * Publishes one record. A row that was allocated for a schema is compared with the description of the
+   * bus, once for each schema. If they differ: RECORD_SIZE, with the first field that differs.
    */
   public long publish(Row row) {
     types.check(row);

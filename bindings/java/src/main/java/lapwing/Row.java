@@ -52,8 +52,8 @@ public final class Row {
   }
 
   /**
-   * Memory of its own for a record of that schema. A bus that describes its records otherwise refuses
-   * it, to publish and to take into: RECORD_SIZE, with the first field that differs.
+   * Allocates memory for a record of that schema. If the bus describes its records differently, publishing
+   * the row and taking into it fail with RECORD_SIZE, and name the first field that differs.
    */
   public static Row allocate(Schema schema) {
     Row row = allocate(schema.recordBytes());

@@ -18,7 +18,7 @@ final class RowTypes {
     this.session = session;
   }
 
-  /** RECORD_SIZE: the row is of a schema whose fields are not those of the records. */
+  /** RECORD_SIZE: the fields of the row's schema differ from those of the records. */
   void check(Row row) {
     Schema given = row.schema();
     if (given != null && given != fitting) {
@@ -43,7 +43,7 @@ final class RowTypes {
     fitting = given;
   }
 
-  /** null also where the bus has gone on to another schema than that of the session. */
+  /** null also if the bus now has another schema than the session. */
   private Schema load() {
     try {
       Schema found = Schema.ofBus(directory);

@@ -23,7 +23,7 @@ public final class Subscriber extends Handle {
 
   private final boolean isSparse;
   private final Path directory;
-  private RowTypes types; // of the session; null before the first, and where it is not described
+  private RowTypes types; // of the session; null before the first one, and if it is not described
   private Batch noRows; // made when take() needs the words of an end
 
   private Subscriber(MemorySegment pointer, boolean isSparse, Path directory) {
@@ -99,8 +99,8 @@ public final class Subscriber extends Handle {
 
   /**
    * The next record and nothing else, the fast path: its sequence, or {@link #NOTHING}, or
-   * {@link #EVENT_DUE}. The row is one that was allocated, of the bus's size. RECORD_SIZE: it has
-   * another size, or was allocated for a schema of other fields than the bus describes.
+   * {@link #EVENT_DUE}. The row must be allocated, with the size of the bus's records. RECORD_SIZE: it
+   * has another size, or was allocated for a schema with other fields than the bus describes.
    *
    * <p>With {@link Lapwing#NOW} a garbage collection waits for the call to return. It is short, but for
    * records that come from the journal: the disk may have to read them.

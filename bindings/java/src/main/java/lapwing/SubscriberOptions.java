@@ -104,7 +104,7 @@ public final class SubscriberOptions {
     return expect(schema.text());
   }
 
-  /** Only these: symbols, also of digits ({@code 005930}), or numbers as {@code id:5930}. */
+  /** Only these: symbols, even of digits ({@code 005930}), or numbers as {@code id:5930}. */
   public SubscriberOptions instruments(String... instruments) {
     this.instruments = List.of(instruments);
     return this;
