@@ -231,8 +231,7 @@ absl::Status Publish::open() {
   feed_options.stopped = stop_requested;
   absl::StatusOr<std::unique_ptr<Feed>> feed = open_feed(options_.source, feed_options);
   if (errc_of(feed.status()) == Errc::kInvalidArgument) {
-    return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("--source: ", feed.status().message()));
+    return make_error(Errc::kInvalidArgument, absl::StrCat("--source: ", feed.status().message()));
   }
   if (!feed.ok()) return feed.status();
   feed_ = *std::move(feed);
