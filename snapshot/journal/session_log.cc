@@ -361,6 +361,16 @@ absl::Status SessionLog::write_front(std::uint64_t first_row, std::uint64_t drop
 }
 
 absl::Status SessionLog::copy_sessions(const SessionLog& from) {
+  syncs_rows_ = false;
+  absl::Status status = append_sessions(from);
+  syncs_rows_ = true;
+  for (const OpenFile& file : files_) {
+    if (status.ok()) status = disk_->sync(file.get());
+  }
+  return status;
+}
+
+absl::Status SessionLog::append_sessions(const SessionLog& from) {
   absl::Status status;
   if (from.first_row_ > 0) {
     status = write_front(from.first_row_, from.dropped_hash_);
@@ -370,7 +380,9 @@ absl::Status SessionLog::copy_sessions(const SessionLog& from) {
   }
   for (const SessionRecord& session : from.sessions()) {
     SessionEntry row = session.begin.row();
-    if (&session == from.last()) set_text(row.ring_path, from.ring_path());
+    if (&session == from.last() && !from.ring_path().empty()) {
+      set_text(row.ring_path, from.ring_path());
+    }
     if (status.ok()) status = append(row);
     if (status.ok() && session.reserved_through != 0) {
       status = append_reservation(session.reserved_through);
@@ -478,7 +490,7 @@ absl::Status SessionLog::write_copies(const SessionEntry& entry) {
   for (const OpenFile& file : files_) {
     absl::Status status = disk_->write_at(file.get(), entry.index * kSessionEntryBytes,
                                           std::as_bytes(std::span(&entry, 1)));
-    if (status.ok()) status = disk_->sync(file.get());
+    if (status.ok() && syncs_rows_) status = disk_->sync(file.get());
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

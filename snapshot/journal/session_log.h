@@ -79,7 +79,7 @@ class SessionLog {
   std::span<const SessionRecord> sessions_of(const Id128& journal_id) const {
     return table_.sessions_of(journal_id);
   }
-  // Where the last session has its ring file.
+  // Where the last session has its ring file; empty if it has none any more.
   const std::string& ring_path() const { return table_.ring_path(); }
   // Rows that were dropped at the front.
   std::uint64_t dropped() const { return first_row_; }
@@ -92,7 +92,7 @@ class SessionLog {
   // session that continues a journal of version 1 gets rows of version 1, without the later fields.
   // kInvalidArgument for an entry that session_rules.h forbids.
   absl::Status append(SessionEntry entry);
-  // Appends the sessions of another log to this one, which is empty. Rows of version 1 stay rows of
+  // Appends the sessions of another log to this one, which is empty, and syncs once. Rows of version 1 stay rows of
   // version 1, and the copy of a shortened log is a shortened log.
   absl::Status copy_sessions(const SessionLog& from);
   // Drops the rows of the first `sessions` sessions, and syncs. At least one session stays, and the
@@ -144,6 +144,7 @@ class SessionLog {
   std::uint32_t version_for(const SessionEntry& entry) const;
   absl::Status make_room(SessionEntryKind kind);
   absl::Status grow(std::uint64_t entries);
+  absl::Status append_sessions(const SessionLog& from);
   absl::Status write_copies(const SessionEntry& entry);
   absl::Status write_front(std::uint64_t first_row, std::uint64_t dropped_hash);
   absl::Status give_back_dropped_rows();
@@ -158,6 +159,7 @@ class SessionLog {
   std::uint64_t dropped_hash_ = 0;  // of the last row that was dropped
   std::uint64_t last_row_hash_ = 0;
   OpenFile files_[kCopies];
+  bool syncs_rows_ = true;
   absl::Status failure_;
 };
 

@@ -96,7 +96,7 @@ SessionEntry SessionBegin::row() const {
   row.schema_hash = schema_hash;
   row.source_fingerprint = source_fingerprint;
   row.metadata_hash = metadata_hash;
-  if (has_ring) set_text(row.ring_path, "gone");
+  if (has_ring) set_text(row.ring_path, kFormerRing);
   return row;
 }
 
@@ -169,6 +169,7 @@ void SessionTable::add(const SessionEntry& row) {
     case SessionEntryKind::kBegin:
       sessions_.push_back({row, 0, std::nullopt, row.index});
       ring_path_ = get_text(row.ring_path);
+      if (ring_path_ == kFormerRing) ring_path_.clear();
       enter(sessions_.size() - 1);
       break;
     case SessionEntryKind::kReserve:

@@ -20,6 +20,9 @@
 
 namespace lapwing {
 
+// The path of a session's ring in a row that is written later, when the ring is no longer there.
+inline constexpr char kFormerRing[] = "gone";
+
 // The begin row of a session as it is kept in memory: without the path of its ring, hashes of rows
 // and reserved bytes. The fields are those of SessionEntry.
 struct SessionBegin {
@@ -83,7 +86,7 @@ class SessionTable {
   const SessionRecord* find(const Id128& session_id) const;
   // The sessions of one journal, in order; empty if it is not listed.
   std::span<const SessionRecord> sessions_of(const Id128& journal_id) const;
-  // The path of the last session's ring file.
+  // The path of the last session's ring file; empty if it has none any more.
   const std::string& ring_path() const { return ring_path_; }
 
   // Why `row` cannot be the next one; empty if it can.

@@ -1,6 +1,7 @@
 #include "snapshot/recovery/repair.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,6 +26,11 @@ namespace {
 
 constexpr char kRebuiltName[] = "sessions.rebuilt";
 constexpr std::size_t kCopyChunkBytes = 64 * 1024;
+
+bool is_zero(std::span<const std::byte> bytes) {
+  return bytes.empty() || (bytes.front() == std::byte{0} &&
+                           std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+}
 
 class Repairer {
  public:
@@ -187,15 +193,19 @@ absl::Status Repairer::copy_aside(const std::string& suffix) {
       {OpenMode::kCreate});
   if (!to.ok()) return to.status();
   const auto chunk = std::make_unique<std::byte[]>(kCopyChunkBytes);
-  for (std::uint64_t offset = 0;;) {
+  std::uint64_t offset = 0;
+  for (;;) {
     const auto read = disk_.read_at(from->get(), offset, std::span(chunk.get(), kCopyChunkBytes));
     if (!read.ok()) return read.status();
-    if (*read == 0) return disk_.sync(to->get());
-    const absl::Status status =
-        disk_.write_at(to->get(), offset, std::span<const std::byte>(chunk.get(), *read));
+    if (*read == 0) break;
+    const std::span<const std::byte> bytes(chunk.get(), *read);
+    absl::Status status;  // the hole of a shortened log, which may have GiB, stays one
+    if (!is_zero(bytes)) status = disk_.write_at(to->get(), offset, bytes);
     if (!status.ok()) return status;
     offset += *read;
   }
+  const absl::Status sized = disk_.truncate(to->get(), offset);
+  return sized.ok() ? disk_.sync(to->get()) : sized;
 }
 
 // Opening for writing heals.

@@ -116,6 +116,7 @@ class Repair(harness.BusTest):
         self.assertEqual(tail.summary()["last"], RECORDS, "the first session is whole")
         anew = self.run_to_end("anew", "publish", *source)
         self.assertIn("a new journal begins at sequence 1", anew.err())
+        self.assertNotIn("as the ring of its last session", anew.err())
         self.assertEqual(self.verify()["findings"], [])
 
     def refused(self, name, expect=OTHER, bus=None):
