@@ -99,12 +99,15 @@ int reserve_file_space(int fd, std::uint64_t bytes) {
   return 0;
 }
 
-std::optional<std::uint64_t> usable_bytes(const std::string& directory) {
+std::optional<UsableSpace> usable_space(const std::string& directory) {
   struct statvfs space{};
   while (::statvfs(directory.c_str(), &space) != 0) {
     if (errno != EINTR) return std::nullopt;
   }
-  return std::uint64_t{::geteuid() == 0 ? space.f_bfree : space.f_bavail} * space.f_frsize;
+  const bool is_root = ::geteuid() == 0;
+  return UsableSpace{
+      .bytes = std::uint64_t{is_root ? space.f_bfree : space.f_bavail} * space.f_frsize,
+      .files = space.f_files == 0 ? UINT64_MAX : is_root ? space.f_ffree : space.f_favail};
 }
 
 }  // namespace lapwing

@@ -19,9 +19,14 @@ namespace lapwing {
 // file, `bytes` must be a multiple of kPageBytes.
 int reserve_file_space(int fd, std::uint64_t bytes);
 
+struct UsableSpace {
+  std::uint64_t bytes = 0;
+  std::uint64_t files = 0;  // that can be made; UINT64_MAX if the file system sets no limit
+};
+
 // The free space of the file system of `directory` that this user can use. For root it includes the
 // space reserved for root. nullopt if the kernel does not report it.
-std::optional<std::uint64_t> usable_bytes(const std::string& directory);
+std::optional<UsableSpace> usable_space(const std::string& directory);
 
 // The slow way, for every file system: writes zeros.
 int reserve_by_writing(int fd, std::uint64_t bytes);

@@ -85,6 +85,25 @@ absl::Status check_length(const std::string& what, const std::string& path, std:
 }
 
 // The starter's state, passed from step to step.
+// What a start makes besides the first segment: its sums and index, `retention`, bus.json,
+// metadata.dbn and what becomes them, the control socket.
+constexpr std::uint64_t kSmallFilesBytes = 128 * 1024;
+constexpr std::uint64_t kSmallFiles = 10;
+
+absl::Status check_space(const char* what, const std::string& directory, std::uint64_t needed) {
+  const std::optional<UsableSpace> free = usable_space(directory);
+  if (!free || (needed <= free->bytes && kSmallFiles <= free->files)) return absl::OkStatus();
+  const std::string missing =
+      needed > free->bytes
+          ? absl::StrCat(needed, " bytes and ", free->bytes, " are free. Free some space")
+          : absl::StrCat(kSmallFiles, " new files, and the file system has room for ", free->files,
+                         ". Remove some files");
+  return make_error(Errc::kNoSpace, absl::StrCat(what, directory,
+                                                 " cannot be written: No space left on the disk; a "
+                                                 "start needs ",
+                                                 missing));
+}
+
 class Starter {
  public:
   explicit Starter(const PublisherSetUp& options)
@@ -491,22 +510,21 @@ absl::Status Starter::open_queue() {
   return absl::OkStatus();
 }
 
-// Checks the space for the first segment, which is reserved before the first record. A quota may
-// still prevent the reservation.
+// Checks the space for what a start writes after the session has begun: the first segment and small
+// files. A quota may still prevent that.
 absl::Status Starter::check_room() const {
   const JournalFiles files{session_.disk.get(), journal_directory(), journal_id_, geometry_};
   const std::string path = files.path(geometry_.segment_of(session_.settled.next), "jnl");
-  std::uint64_t needed = segment_file_bytes(geometry_);
+  std::uint64_t segment = segment_file_bytes(geometry_);
   if (const auto there = open_file(*session_.disk, path, {}); there.ok()) {
     const auto taken = session_.disk->allocated_bytes(there->get());
-    needed -= std::min(needed, taken.value_or(needed));
+    segment -= std::min(segment, taken.value_or(segment));
   }
-  const std::optional<std::uint64_t> free = usable_bytes(places_.journal_root());
-  if (!free || needed <= *free) return absl::OkStatus();
-  return make_error(Errc::kNoSpace,
-                    absl::StrCat("the journal ", places_.journal_root(),
-                                 " cannot be written: No space left on the disk; a segment needs ",
-                                 needed, " bytes and ", *free, " are free. Free some space"));
+  const std::uint64_t announced = kSmallFilesBytes + 2 * options_.metadata.size() +
+                                  session_.description.description.size();
+  const absl::Status in_journal =
+      check_space("the journal ", places_.journal_root(), segment + announced);
+  return in_journal.ok() ? check_space("the bus ", options_.directory, announced) : in_journal;
 }
 
 absl::Status Starter::begin_session() {

@@ -358,9 +358,9 @@ TEST_CASE("The ring of a killed publisher stays until its session is settled, an
   REQUIRE(waitpid(child, &status, 0) == child);
   REQUIRE(WIFSIGNALED(status));
   REQUIRE(files_in(rings.path()) == 1);
-  // Before it is settled: another schema is refused, after it: a capacity that does not fit.
+  // A capacity that memory has no room for is refused after the session is settled.
   PublisherSetUp failing = options;
-  failing.capacity = std::uint64_t{1} << 40;
+  failing.capacity = kCapacityMax;
   CHECK_FALSE(closing(open_with_seams(failing)).ok());
   // Without a journal its records are nowhere else.
   CHECK(files_in(rings.path()) == (journal ? 0 : 1));
