@@ -22,6 +22,7 @@ namespace {
 
 constexpr int kAttemptsMin = 100;  // whatever the time
 constexpr std::size_t kPidTextMax = 32;
+constexpr std::chrono::milliseconds kHolderLookInterval{50};
 
 absl::Status not_a_lock(const std::string& path) {
   return make_error(Errc::kNotALapwingFile,
@@ -90,11 +91,15 @@ absl::StatusOr<LockFile> take_lock_file(const std::string& path, const LockFileO
     if (!file.ok()) return file.status();
     const auto lock = [&] { return ::flock(fd->get(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno; };
     int failure = retry_lock(0, lock);
-    if (failure == EWOULDBLOCK && is_held_by_reader(fd->get()) && file->unlink().ok()) continue;
-    if (failure == EWOULDBLOCK) {
-      const auto left = std::max(deadline - now(), std::chrono::nanoseconds(0));
-      failure = retry_lock(static_cast<std::uint64_t>(left.count()), lock, options.interval_ms);
+    bool is_readers = false;  // asked again and again: one that waits gets it from the last holder
+    while (failure == EWOULDBLOCK) {
+      is_readers = is_held_by_reader(fd->get());
+      const auto left = deadline - now();
+      if (is_readers || left <= std::chrono::nanoseconds(0)) break;
+      const auto some = std::min<std::chrono::nanoseconds>(left, kHolderLookInterval);
+      failure = retry_lock(static_cast<std::uint64_t>(some.count()), lock, options.interval_ms);
     }
+    if (failure == EWOULDBLOCK && is_readers && file->unlink().ok()) continue;
     if (failure == EWOULDBLOCK) return LockFile{*std::move(fd), *std::move(file), false};
     if (failure != 0) return make_system_error(failure, absl::StrCat("cannot lock ", path));
     const absl::StatusOr<bool> named = file->is_named();
