@@ -217,7 +217,7 @@ absl::StatusOr<Metadata> parse_metadata(std::span<const std::byte> bytes) {
                                        : fields.integer<std::uint16_t>("the symbol field's length");
   fields.skip(metadata.version == 1 ? kReservedBytesV1 : kReservedBytes, "the reserved bytes");
   const auto definition_bytes = fields.integer<std::uint32_t>("the schema definition's length");
-  if (fields.status().ok() && (definition_bytes != 0 || symbol_bytes == 0)) {
+  if (fields.status().ok() && (definition_bytes != 0 || symbol_bytes < kSymbolBytesV1)) {
     return make_error(
         Errc::kBadInput,
         absl::StrCat("the DBN metadata says symbol fields of ", symbol_bytes,
