@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "cli/command_help.h"
@@ -172,6 +173,14 @@ absl::StatusOr<PublisherOptions> Publish::publisher_options() {
 
 // A source that can be read again is identified by its content, so that a later --resume finds it.
 absl::Status Publish::identify_source() {
+  // Passes over a journal differ where its retention has moved between them.
+  if (options_.resume && options_.loop != 1 && absl::StartsWith(options_.source, "journal:")) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("--resume: passes over ", options_.source,
+                                   " cannot be continued, because a pass has only what the "
+                                   "retention of that journal has kept. Remove --loop or "
+                                   "--resume."));
+  }
   const absl::Status again = feed_->rewind();
   if (again.ok()) {
     const absl::StatusOr<std::uint64_t> fingerprint = feed_->fingerprint();
@@ -382,12 +391,14 @@ void add_feed_options(CLI::App& command, PublishOptions& options) {
   command.add_flag("--resume", options.resume,
                    "continue the source after the records of it that the journal holds; a source "
                    "that differs from them, or a stream, is refused");
+  CLI::Option* const resume = command.get_option("--resume");
   command
       .add_option(
           "--on-new-source", options.on_new_source,
           "with --resume, if the journal holds nothing of the source: refuse it, or publish it "
           "from its beginning")
       ->capture_default_str()
+      ->needs(resume)
       ->check(CLI::IsMember({"refuse", "publish"}));
   command
       .add_option("--await", options.await,

@@ -50,6 +50,12 @@ absl::Status LoopingFeed::rewind() {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::uint64_t> LoopingFeed::fingerprint() {
+  const absl::StatusOr<std::uint64_t> of_source = source_->fingerprint();
+  const absl::Status begun = rewind();
+  return begun.ok() ? of_source : begun;
+}
+
 void LoopingFeed::note_instruments(std::span<const std::byte> records) {
   std::uint64_t last_key = ~std::uint64_t{0};
   for (std::size_t at = 0; at < records.size(); at += sizeof(dbn::MboMsg)) {

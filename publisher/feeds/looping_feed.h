@@ -27,6 +27,7 @@ class LoopingFeed : public Feed {
   absl::StatusOr<FeedBatch> next() override;
   int fd() const override { return source_->fd(); }
   absl::Status rewind() override;
+  absl::StatusOr<std::uint64_t> fingerprint() override;
   std::uint64_t first_position() const override { return source_->first_position(); }
   std::uint64_t skipped() const override { return source_->skipped(); }
 

@@ -40,9 +40,9 @@ class Resuming(harness.BusTest):
         summary = self.publish(source, "--resume", *options).summary()
         self.assertEqual((summary["records"], summary["already_in_journal"]), (published, already))
 
-    def refused(self, source, words, **popen):
+    def refused(self, source, words, *options, **popen):
         sessions = len(self.info()["sessions"])
-        publisher = self.publish(source, "--resume", expect=2, **popen)
+        publisher = self.publish(source, "--resume", *options, expect=2, **popen)
         self.assertIn(words, publisher.err())
         self.assertEqual(len(self.info()["sessions"]), sessions, "a session began")
 
@@ -113,6 +113,18 @@ class Resuming(harness.BusTest):
         os.close(write)
         self.addCleanup(os.close, read)
         self.refused("dbn:-", STREAM, stdin=read)
+
+    def test_passes_over_a_file_are_continued_and_over_a_journal_refused(self):
+        source = trades(self.file, 1_000)
+        self.resume(source, 1_000, 0)
+        self.resume(source, 2_000, 1_000, "--loop", 3)
+        origin = str(self.folder / "origin")
+        self.run_to_end("origin", "publish", "--source", source, bus=origin)
+        self.refused(f"journal:{origin}", "Remove --loop or --resume", "--loop", 3)
+
+    def test_what_to_do_with_a_new_source_needs_resume(self):
+        refused = self.publish(trades(self.file, 10), "--on-new-source", "publish", expect=2)
+        self.assertIn("--on-new-source requires --resume", refused.err())
 
     def test_a_journal_is_followed_after_its_retention_has_moved(self):
         origin = str(self.folder / "origin")
