@@ -85,7 +85,9 @@ void print_ring(const BusStatus& bus) {
 
 void print_journal(const JournalStatus& journal) {
   std::cout << "    " << journal.id.hex();
-  if (journal.sessions > 0) {
+  if (journal.last && *journal.last < journal.oldest) {
+    std::cout << "  no records";
+  } else if (journal.sessions > 0) {
     std::cout << "  from " << journal.oldest;
     if (journal.last) std::cout << " to " << *journal.last;
   } else {

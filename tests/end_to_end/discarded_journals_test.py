@@ -142,6 +142,8 @@ class DiscardedJournals(harness.BusTest):
         self.until("the first journal to be removed",
                    lambda: self.info()["journals"][0]["segments"] == 0)
         self.assertGreater(self.info()["journals"][1]["segments"], 0)
+        self.assertIn(f'{self.info()["journals"][0]["journal"]}  no records',
+                      self.run_to_end("info-after-removal", "info").out())
         self.assertEqual(publisher.stop(), DONE, publisher.err())
         exported, _ = self.export("after-removal")
         self.assertEqual(exported, 2 * SECOND)
