@@ -57,6 +57,12 @@ class Units(harness.ProgramTest):
         unit.write_text(unit.read_text().replace("Type=notify", "Type=notfy"))
         self.assertIn("notfy", self.analyze("verify", "--man=no", str(unit)).stderr)
 
+    def test_they_are_started_again_until_they_work(self):
+        for unit in UNITS:
+            text = unit.read_text()
+            self.assertIn("\nRestart=on-failure\n", text, unit.name)
+            self.assertIn("\nStartLimitIntervalSec=0\n", text.split("[Service]")[0], unit.name)
+
     def test_they_are_confined(self):
         for unit in sorted(self.units.iterdir()):
             done = self.analyze("security", "--offline=true", f"--threshold={EXPOSURE_MAX}",
