@@ -247,7 +247,7 @@ absl::Status RecordingFiles::open(std::uint64_t time_ns) {
   has_records_ = true;
   event_records_ = at_.event_records;
   stray_records_ = at_.stray_records;
-  file_session_ = at_.position.session_id;
+  file_session_ = at_.feed_session.is_zero() ? at_.position.session_id : at_.feed_session;
   ++files_;
   return absl::OkStatus();
 }
@@ -278,6 +278,7 @@ absl::Status RecordingFiles::begin_file(RecordingPosition next, std::uint64_t ti
   next.stray_records = 0;
   next.checksum = 0;
   next.ended = false;
+  next.feed_session = session_;
   const std::string path = file_path(options_.path, next);
   const auto exists = disk_.exists(path);
   if (!exists.ok()) return exists.status();

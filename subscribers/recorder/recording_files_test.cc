@@ -138,6 +138,22 @@ TEST_CASE("Records of another feed begin a file of a series, with its metadata")
   }
 }
 
+TEST_CASE("A run that ended with a session notices that the feed of the next one differs") {
+  OnDisk on;
+  RecordingFilesOptions options = recording_options(on.path, kBySecond);
+  options.feed_metadata = [](const Id128& id) { return metadata_of_session(id); };
+  auto recording = prepared(on.disk, options);
+  REQUIRE(append_batch(*recording, kBatch, 1).ok());
+  REQUIRE(recording->commit(position_in(kBatch, 2)).ok());  // it has heard of the next session
+  recording = prepared(on.disk, options);
+  REQUIRE(append_batch(*recording, 2 * kBatch, 2).ok());
+  REQUIRE(recording->finish(feed_batch("", 2 * kBatch)).ok());
+  const auto files = on.files();
+  REQUIRE(files.size() == 2);
+  CHECK(files[0].metadata.mappings.front().raw_symbol == "ES1");
+  CHECK(files[1].metadata.mappings.front().raw_symbol == "ES2");
+}
+
 TEST_CASE("One file keeps the metadata of its first feed, and counts the sessions of others") {
   OnDisk on;
   RecordingFilesOptions options = recording_options(on.path, kOneFile);

@@ -38,6 +38,7 @@ bool take_added(const nlohmann::json& json, RecordingPosition& position) {
   std::string checksum;
   return (!json.contains("stray_records") || take(json, "stray_records", position.stray_records)) &&
          (!json.contains("ended") || take(json, "ended", position.ended)) &&
+         (!json.contains("feed_session") || take(json, "feed_session", position.feed_session)) &&
          (!json.contains("checksum") ||
           (take(json, "checksum", checksum) && absl::SimpleHexAtoi(checksum, &position.checksum)));
 }
@@ -120,7 +121,8 @@ absl::Status write_position(Disk& disk, const std::string& recording_path,
                                        {"event_records", position.event_records},
                                        {"stray_records", position.stray_records},
                                        {"checksum", hash_text(position.checksum)},
-                                       {"ended", position.ended}};
+                                       {"ended", position.ended},
+                                       {"feed_session", position.feed_session.hex()}};
   // A name that is no UTF-8 must not throw here.
   const std::string text =
       json.dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::ordered_json::error_handler_t::replace);

@@ -4,7 +4,7 @@
 //   {"journal":"…","session":"…","sequence":4711,"records":4711,"schema":"dbn.mbo",
 //    "record_bytes":56,"schema_hash":"0000000000000000","bytes":81920,"part":2,
 //    "began_ns":1795185000000000000,"event_records":0,"stray_records":0,
-//    "checksum":"89f1c0a34be77d02","ended":false}
+//    "checksum":"89f1c0a34be77d02","ended":false,"feed_session":"…"}
 //
 // One line of JSON, replaced as a whole (os/small_file.h). `schema`, `record_bytes` and
 // `schema_hash` say what every record of the recording is; it is not continued with others.
@@ -17,7 +17,8 @@
 // is not over yet. `stray_records`: in a series that rotates by time, how many records at its end
 // have a time far from the file's period (rotation.h). `checksum` is that of those bytes of the
 // growing file (content_checksum); 0: unknown. `ended`: the run that wrote this has finished the
-// file, so nothing follows `bytes`. Releases before 0.2.0 do not write these three.
+// file, so nothing follows `bytes`. `feed_session`: the session whose DBN metadata the growing file has; it
+// may be another one than that of the position. Releases before 0.2.0 do not write these four.
 //
 // Thread safety: free functions; one writer for a recording.
 #pragma once
@@ -59,6 +60,7 @@ struct RecordingPosition {
   std::uint64_t stray_records = 0;  // at the end of that file, with a time far from its period
   std::uint64_t checksum = 0;       // of `bytes`; 0: unknown
   bool ended = false;               // the file has no more than `bytes`
+  Id128 feed_session;               // whose metadata the file has; zero: that of `position`
 
   // Whether anything of the recording is believed.
   bool began() const { return bytes > 0 || part > 1; }
