@@ -31,6 +31,7 @@ import family_command_lines
 import family_crafted
 import family_damaged
 import family_limits
+import family_metadata
 import family_moved
 import family_refused_calls
 import family_stalls
@@ -38,7 +39,7 @@ import sentinels
 import trial as trials
 
 FAMILIES = (family_damaged, family_crafted, family_command_lines, family_limits,
-            family_refused_calls, family_moved, family_stalls)
+            family_refused_calls, family_moved, family_stalls, family_metadata)
 SHOWN_FINDINGS_MAX = 40
 KEPT_FOLDERS_MAX = 100
 HERE = pathlib.Path(__file__).resolve().parent
