@@ -34,12 +34,13 @@ import family_limits
 import family_metadata
 import family_moved
 import family_refused_calls
+import family_resumed
 import family_stalls
 import sentinels
 import trial as trials
 
 FAMILIES = (family_damaged, family_crafted, family_command_lines, family_limits,
-            family_refused_calls, family_moved, family_stalls, family_metadata)
+            family_refused_calls, family_moved, family_stalls, family_metadata, family_resumed)
 SHOWN_FINDINGS_MAX = 40
 KEPT_FOLDERS_MAX = 100
 HERE = pathlib.Path(__file__).resolve().parent
