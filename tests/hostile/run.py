@@ -34,6 +34,7 @@ import family_lengths
 import family_limits
 import family_metadata
 import family_moved
+import family_other_users
 import family_refused_calls
 import family_resumed
 import family_stalls
@@ -42,7 +43,7 @@ import trial as trials
 
 FAMILIES = (family_damaged, family_crafted, family_command_lines, family_limits,
             family_refused_calls, family_moved, family_stalls, family_metadata, family_resumed,
-            family_lengths)
+            family_lengths, family_other_users)
 SHOWN_FINDINGS_MAX = 40
 KEPT_FOLDERS_MAX = 100
 HERE = pathlib.Path(__file__).resolve().parent

@@ -38,6 +38,8 @@ def fingerprint(paths):
     found = {}
     for top in paths:
         found[str(top)] = _fingerprint_of(top)
+        if os.path.islink(top):
+            continue
         for folder, directories, files in os.walk(top):
             for name in (*directories, *files):
                 path = os.path.join(folder, name)

@@ -151,6 +151,7 @@ class Trial:
         self.program, self.folder, self.rng = str(program), pathlib.Path(folder), rng
         self._deadline = deadline
         self.label = ""  # of its files: where two trials share a folder, they do not share these
+        self.become = None  # in the child of every command that has no before_exec of its own
         self.findings = []
         self.said = []  # what was done, in order, for whoever repeats it
         self.live = []
@@ -175,7 +176,7 @@ class Trial:
         self._names += 1
         name = re.sub(r"[^a-z-]", "_", str(arguments[0]) if arguments else "none")[:20]
         process = Live(self, command, f"{self.label}{self._names:02}-{name}", stdin, stdout,
-                       stderr, before_exec)
+                       stderr, before_exec or self.become)
         self.live.append(process)
         return process
 
