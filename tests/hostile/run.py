@@ -30,6 +30,7 @@ import confinement
 import family_command_lines
 import family_crafted
 import family_damaged
+import family_full_starts
 import family_lengths
 import family_limits
 import family_metadata
@@ -43,7 +44,7 @@ import trial as trials
 
 FAMILIES = (family_damaged, family_crafted, family_command_lines, family_limits,
             family_refused_calls, family_moved, family_stalls, family_metadata, family_resumed,
-            family_lengths, family_other_users)
+            family_lengths, family_other_users, family_full_starts)
 SHOWN_FINDINGS_MAX = 40
 KEPT_FOLDERS_MAX = 100
 HERE = pathlib.Path(__file__).resolve().parent

@@ -38,7 +38,7 @@ def run_one(world, trial, before_exec, name=None, expect_words=True):
     bus = world.bases.place(trial.rng.choice(("clean", "kv16", "group")), trial)
     named = commands(world, trial, bus)
     name = name or trial.rng.choice(sorted(named) + ["publish", "checkpoint", "publish"])
-    before = _sessions(trial, bus)
+    before = sessions_of(trial, bus)
     outcome = trial.run(*named.get(name, named["checkpoint"]), before_exec=before_exec,
                         expect_words=expect_words)
     use = use_bus.Use(trial, bus, world.bases)
@@ -50,7 +50,7 @@ def run_one(world, trial, before_exec, name=None, expect_words=True):
     return outcome
 
 
-def _sessions(trial, bus):
+def sessions_of(trial, bus):
     done = trial.run("info", "--json", "--bus", bus.directory)
     return json.loads(done.out).get("sessions", []) if done.code == 0 else []
 
@@ -59,11 +59,11 @@ def _publish_after(world, trial, bus, use, before):
     """Another publisher, and what the one under harm has left: a prefix of its feed, as long as
     its session's end says."""
     lines, records = bus.expected.histories[-1], bus.expected.files[-1]
-    after = _sessions(trial, bus)
+    after = sessions_of(trial, bus)
     use.may_begin_anew = bool(after) and after[-1]["end"] == "failed"
     use.publisher()
     known = {session["session"] for session in before}
-    fresh = [session for session in _sessions(trial, bus) if session["session"] not in known][:-1]
+    fresh = [session for session in sessions_of(trial, bus) if session["session"] not in known][:-1]
     feed = world.bases.feed(bus.schema, SEED, RECORDS)
     for session in fresh:
         first = session["first"]
