@@ -33,6 +33,7 @@ import family_damaged
 import family_full_starts
 import family_lengths
 import family_limits
+import family_many_sessions
 import family_metadata
 import family_moved
 import family_other_users
@@ -44,7 +45,7 @@ import trial as trials
 
 FAMILIES = (family_damaged, family_crafted, family_command_lines, family_limits,
             family_refused_calls, family_moved, family_stalls, family_metadata, family_resumed,
-            family_lengths, family_other_users, family_full_starts)
+            family_lengths, family_other_users, family_full_starts, family_many_sessions)
 SHOWN_FINDINGS_MAX = 40
 KEPT_FOLDERS_MAX = 100
 HERE = pathlib.Path(__file__).resolve().parent

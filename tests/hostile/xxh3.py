@@ -1,7 +1,7 @@
 """XXH3-64, as its specification says, so that a crafted file can carry valid sums.
 
-`xxh3_64(data, seed)` is all that others need. It calls the system's libxxhash if there is one. Otherwise a
-page takes about a millisecond.
+`xxh3_64(data, seed)` is all that others need. It calls the system's libxxhash if there is one.
+Otherwise a page takes about a millisecond.
 """
 
 import ctypes
