@@ -199,7 +199,7 @@ class Family:
     def _use(self, trial, bus, shape, is_whole, copied):
         at = ("--bus", bus.directory)
         quiet = ("--until-closed", "--reattach", "0")
-        readers = [("verify", *at), ("info", *at),
+        readers = [("verify", *at), ("info", *at, *trial.rng.choice(((), ("--json",)))),
                    ("export", *at, "--out", bus.folder / "out.records"),
                    ("record", *at, "--from", "start", "--out", bus.folder / "recorded.records",
                     *quiet),
