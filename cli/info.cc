@@ -3,6 +3,8 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -179,6 +181,22 @@ void print_text(const BusStatus& bus) {
   print_fields(bus.records);
 }
 
+// A million sessions in one JSON value would take more than a GiB of memory.
+void print_json(const BusStatus& bus) {
+  std::string text = json_text(bus_json(bus), 2);
+  if (bus.description.journal_root.empty()) {
+    std::cout << text << '\n';
+    return;
+  }
+  text.resize(text.size() - std::string_view("\n}").size());
+  std::cout << text << ",\n  \"sessions\": [";
+  const char* separator = "\n    ";
+  for (const SessionRecord& session : *bus.sessions) {
+    std::cout << std::exchange(separator, ",\n    ") << json_text(session_json(session));
+  }
+  std::cout << "\n  ]\n}\n";
+}
+
 int show_info(const InfoOptions& options) {
   if (options.channels || !options.channel.empty()) {
     return show_channels(options.channel, options.json);
@@ -191,7 +209,7 @@ int show_info(const InfoOptions& options) {
   if (!bus.ok()) return fail(bus.status());
   if (!bus->sessions.ok()) return fail(bus->sessions.status());
   if (options.json) {
-    std::cout << json_text(bus_json(*bus), 2) << '\n';
+    print_json(*bus);
   } else {
     print_text(*bus);
   }

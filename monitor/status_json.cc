@@ -81,6 +81,8 @@ Json journal_json(const JournalStatus& journal) {
   return json;
 }
 
+}  // namespace
+
 Json session_json(const SessionRecord& session) {
   Json json = {
       {"session", session.begin.session_id.hex()},    {"journal", session.begin.journal_id.hex()},
@@ -92,6 +94,8 @@ Json session_json(const SessionRecord& session) {
   }
   return json;
 }
+
+namespace {
 
 // [upper bound, count] of each bucket that is not empty. The last bucket has no bound: the largest age.
 Json buckets_json(const AgeHistogram& ages) {
@@ -297,7 +301,6 @@ Json bus_json(const BusStatus& bus) {
     json["journal_size"] = nullptr;
     json["journal_size_why"] = bus.journals.status().message();
   }
-  if (bus.sessions.ok()) json["sessions"] = list_json(*bus.sessions, session_json);
   return json;
 }
 

@@ -171,7 +171,7 @@ TEST_CASE("A rotation whose members contradict each other is refused") {
     return std::string(refused.message());
   };
   CHECK(refusal({.every = std::chrono::hours(-1)}).find("above 0") != std::string::npos);
-  CHECK(refusal({.every = std::chrono::hours(1), .calendar = Calendar::kDay}).find("Use one") !=
+  CHECK(refusal({.every = std::chrono::hours(1), .calendar = Calendar::kDay}).find("both") !=
         std::string::npos);
   CHECK(refusal({.at = std::chrono::hours(17)}).find("no calendar") != std::string::npos);
   CHECK(refusal({.time_zone = kChicago}).find("no calendar") != std::string::npos);
