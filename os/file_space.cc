@@ -28,6 +28,7 @@ int write_zeros(int fd, std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t bytes = std::min(kPagesPerWrite * kPageBytes, end - begin);
     const ssize_t put = ::pwrite(fd, zeros.get(), bytes, static_cast<off_t>(begin));
     if (put < 0 && errno != EINTR) return errno;
+    if (put == 0) return EIO;  // it would be retried for ever
     if (put > 0) begin += static_cast<std::uint64_t>(put);
   }
   return 0;

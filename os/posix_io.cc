@@ -166,6 +166,8 @@ absl::Status PosixDisk::write_at(FileHandle file, std::uint64_t offset,
                       static_cast<off_t>(offset + done));
     });
     if (put < 0) return io_error(errno, "write", offset + done, file);
+    if (put == 0)
+      return io_error(EIO, "write", offset + done, file);  // it would be retried for ever
     done += static_cast<std::size_t>(put);
   }
   return absl::OkStatus();
