@@ -216,6 +216,7 @@ absl::Status SessionLog::load_entries() {
     if (!size.ok()) return size.status();
     bytes = std::max(bytes, *size);
   }
+  if (absl::Status fits = check_size(bytes); !fits.ok()) return fits;
   std::vector<SessionEntry> chunks[kCopies];
   for (auto& chunk : chunks) chunk.resize(kEntriesPerRead);
   bool at_end = false;
@@ -236,6 +237,18 @@ absl::Status SessionLog::load_entries() {
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
+}
+
+// The zeros behind the last entry are read, too. A hole that was never part of a log takes hours to
+// read and no space on disk.
+absl::Status SessionLog::check_size(std::uint64_t bytes) const {
+  const std::uint64_t rows_max = first_row_ + kSessionEntriesMax + kSessionEntriesAhead;
+  if (bytes / kSessionEntryBytes <= rows_max) return absl::OkStatus();
+  return make_error(
+      Errc::kDamaged,
+      absl::StrCat(path(0), " or its copy has ", bytes, " bytes; a log has at most ",
+                   rows_max * kSessionEntryBytes,
+                   ". Cut the longer file to the length of the other one (truncate -r)."));
 }
 
 absl::Status SessionLog::take(std::uint64_t index, const SessionEntry& in_first,

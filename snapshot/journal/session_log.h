@@ -135,6 +135,7 @@ class SessionLog {
   absl::Status load();
   absl::Status load_front();
   absl::Status load_entries();
+  absl::Status check_size(std::uint64_t bytes) const;
   absl::Status check_not_lost() const;
   absl::Status take(std::uint64_t index, const SessionEntry& in_first, const SessionEntry& in_copy,
                     bool& at_end);

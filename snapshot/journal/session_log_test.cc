@@ -214,6 +214,20 @@ TEST_CASE("An entry that was lost from both copies before a later one is damage"
   REQUIRE(errc_of(files.read().status()) == Errc::kDamaged);
 }
 
+// A hole of a petabyte takes no space on disk, and days to read.
+TEST_CASE("A log that is longer than any log is damage, and is not read") {
+  Sessions files;
+  const int copy = GENERATE(0, 1);
+  constexpr std::uint64_t kBytesMax =
+      (kSessionEntriesMax + kSessionEntriesAhead) * kSessionEntryBytes;
+  std::filesystem::resize_file(files.path(copy), std::uint64_t{1} << 50);
+  for (const absl::Status& status : {files.read().status(), files.open().status()}) {
+    INFO(status);
+    CHECK(errc_of(status) == Errc::kDamaged);
+    CHECK_THAT(std::string(status.message()), Catch::Contains(std::to_string(kBytesMax)));
+  }
+}
+
 TEST_CASE("The last entry in the first copy alone counts: its writer died before the second") {
   Sessions files;
   files.overwrite(1, 5 * kSessionEntryBytes, std::string(kSessionEntryBytes, '\0'));
