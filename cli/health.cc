@@ -19,6 +19,7 @@
 #include "monitor/bus_status.h"
 #include "monitor/count_text.h"
 #include "monitor/publisher_state.h"
+#include "snapshot/bus_directory.h"
 #include "subscribers/reporter.h"
 
 namespace lapwing::cli {
@@ -84,10 +85,19 @@ std::optional<Health> too_late(const std::vector<SubscriberStatus>& subscribers,
   return std::nullopt;
 }
 
+// The ring of a bus that was not closed may be in the /dev/shm of another container.
+std::string why_no_ring(const std::string& directory, const absl::Status& why) {
+  const absl::StatusOr<BusDescription> bus = read_bus_description(directory);
+  if (bus.ok() && bus->closed) return "no publisher: the bus is closed";
+  return absl::StrCat("the ring cannot be read: ", why.message(),
+                      ". If the publisher runs in a container, run this with the container's "
+                      "/dev/shm; if it was killed, start it again.");
+}
+
 absl::StatusOr<Health> examine_bus(const HealthOptions& options) {
   absl::StatusOr<RingStatus> ring = read_ring_status(options.bus);
   if (!ring.ok() && errc_of(ring.status()) != Errc::kNotFound) return ring.status();
-  if (!ring.ok()) return Health{kExitPublisherGone, "no publisher: the bus is closed"};
+  if (!ring.ok()) return Health{kExitPublisherGone, why_no_ring(options.bus, ring.status())};
   const PublisherState state = state_of_publisher(*ring);
   if (state != PublisherState::kRunning) {
     return Health{kExitPublisherGone, absl::StrCat("the publisher (pid ", ring->publisher_pid,

@@ -109,6 +109,17 @@ class Health(BusesTest):
         self.assertEqual(self.publish().stop(), DONE)
         self.assertEqual(self.health(expect=GONE), "lapwing: ill: no publisher: the bus is closed\n")
 
+    def test_a_bus_whose_ring_is_not_here_is_not_called_closed(self):
+        publisher = self.publish()
+        ring = pathlib.Path(json.loads(pathlib.Path(self.bus, "bus.json").read_text())["ring_path"])
+        elsewhere = ring.with_suffix(".elsewhere")
+        ring.rename(elsewhere)
+        said = self.health(expect=GONE)
+        elsewhere.rename(ring)
+        self.assertIn(f"the ring cannot be read: opening the ring file {ring}", said)
+        self.assertIn("the container's /dev/shm", said)
+        publisher.stop()
+
     def test_a_subscriber_that_is_behind_is_named(self):
         self.publish()
         out, into = os.pipe()  # nobody reads: it is stopped by a full pipe
