@@ -26,7 +26,8 @@ namespace lapwing {
 inline constexpr SocketKind kChannelSocket = {.name = "channel socket",
                                               .listener = "listener",
                                               .place = "path",
-                                              .listener_gone = Errc::kPeerGone};
+                                              .listener_gone = Errc::kPeerGone,
+                                              .takes_descriptors = true};
 
 // Of kPeersWaitingMax that wait with a listener, one that has been silent for so long gives way to
 // one that comes; and who needs longer before it says hello comes back when it can.

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/foreign_socket.h"
 
 namespace lapwing {
 namespace {
@@ -79,6 +80,8 @@ SendOutcome send_frame(int fd, std::span<const std::byte> frame) {
 ReceiveOutcome receive_frame(int fd, Packet& packet, FrameLengths length_of) {
   bool reset_seen = false;
   for (;;) {
+    // Receiving them would close them here (os/foreign_socket.h).
+    if (!kernel_refuses_descriptors() && carries_descriptors(fd)) return ReceiveOutcome::kViolation;
     const auto [got, is_end] = receive_packet(fd, packet.bytes);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return ReceiveOutcome::kWouldBlock;

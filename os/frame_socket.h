@@ -57,7 +57,8 @@ SendOutcome send_frame(int fd, const Frame& frame) {
 }
 
 enum class ReceiveOutcome { kFrame, kWouldBlock, kClosed, kViolation };
-// Never blocks. kViolation: a packet that is empty, truncated or fails check_frame. An empty packet
+// Never blocks. kViolation: a packet that is empty, truncated, carries descriptors (it stays there) or
+// fails check_frame. An empty packet
 // directly before the end is told from the end where packets come with their sender's credentials
 // (a publisher's side); anyone else takes it for the end.
 ReceiveOutcome receive_frame(int fd, Packet& packet, FrameLengths length_of = control_frame_length);

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "os/foreign_socket.h"
 #include "os/kernel.h"
 #include "os/path.h"
 #include "os/system_error.h"
@@ -74,6 +75,8 @@ absl::StatusOr<UniqueFd> make_socket(int flags, const SocketKind& kind) {
   UniqueFd fd =
       UniqueFd::opened_by([&] { return socket(AF_UNIX, kind.type | SOCK_CLOEXEC | flags, 0); });
   if (!fd.valid()) return make_system_error(errno, absl::StrCat("making a ", kind.name));
+  // Connections inherit it from the listener. On older kernels receive_frame checks each packet.
+  if (!kind.takes_descriptors) refuse_descriptors(fd.get());
   return fd;
 }
 

@@ -30,6 +30,8 @@ struct SocketKind {
   Errc listener_gone;    // the error of a socket on which nobody listens any more
   // Whoever is accepted gets its packets with their sender's credentials (SO_PASSCRED).
   bool passes_credentials = false;
+  // If false, the kernel rejects packets with descriptors (from Linux 6.16 on).
+  bool takes_descriptors = false;
   int type = SOCK_SEQPACKET;
   int backlog = kListenBacklog;
 };

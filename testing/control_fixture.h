@@ -127,6 +127,22 @@ class BareClient {
   bool send_bytes(const void* bytes, std::size_t size) {
     return ::send(fd_.get(), bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
   }
+  // 0, or the errno.
+  int send_descriptor(const std::vector<std::byte>& packet, int descriptor) {
+    iovec part{const_cast<std::byte*>(packet.data()), packet.size()};
+    alignas(cmsghdr) std::byte control[CMSG_SPACE(sizeof descriptor)] = {};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof descriptor);
+    std::memcpy(CMSG_DATA(rights), &descriptor, sizeof descriptor);
+    return sendmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? errno : 0;
+  }
   ReceiveOutcome receive(Packet& packet) { return receive_frame(fd_.get(), packet); }
   // The next frame, which must be there and of this type.
   template <typename Frame>

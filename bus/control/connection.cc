@@ -19,7 +19,7 @@ constexpr int kListFramesPerTurn = 64;  // sent to one client
 
 }  // namespace
 
-ControlConnection::ControlConnection(ConnectionId id, UniqueFd fd, const PeerCredentials& peer,
+ControlConnection::ControlConnection(ConnectionId id, ForeignSocket fd, const PeerCredentials& peer,
                                      ControlServer& server, ControlledPublisher& publisher)
     : id_(id),
       fd_(std::move(fd)),
@@ -379,9 +379,8 @@ bool ControlConnection::send_queued() {
 }
 
 // A child of the publisher's process may hold the socket, too: one that is being forked, for a
-// moment, and one made by clone(). The client must learn of the end all the same.
+// moment, and one made by clone(). The client learns of the end all the same: reset() shuts the socket down.
 void ControlConnection::close() {
-  shutdown(fd_.get(), SHUT_RDWR);
   fd_.reset();
   flushes_.clear();
 }

@@ -23,6 +23,7 @@
 #include "lapwing/error.h"
 #include "lapwing/journal_state.h"
 #include "lapwing/sequence.h"
+#include "os/foreign_socket.h"
 #include "proto/control_frames.h"
 
 namespace lapwing {
@@ -35,7 +36,7 @@ using ConnectionId = std::uint64_t;  // in the order of connecting, never reused
 
 class ControlConnection {
  public:
-  ControlConnection(ConnectionId id, UniqueFd fd, const PeerCredentials& peer,
+  ControlConnection(ConnectionId id, ForeignSocket fd, const PeerCredentials& peer,
                     ControlServer& server, ControlledPublisher& publisher);
 
   ConnectionId id() const { return id_; }
@@ -129,7 +130,7 @@ class ControlConnection {
   bool send_queued();
 
   ConnectionId id_;
-  UniqueFd fd_;
+  ForeignSocket fd_;
   PeerCredentials peer_;
   ControlServer* server_;
   ControlledPublisher* publisher_;

@@ -2,10 +2,14 @@
 
 #include <sys/ioctl.h>
 
+#include <cerrno>
+
 #include "bus/control/server.h"
+#include "os/foreign_socket.h"
 #include "os/kernel.h"
 #include "proto/text_field.h"
 #include "testing/control_fixture.h"
+#include "testing/lingering_socket.h"
 
 namespace lapwing {
 namespace {
@@ -115,6 +119,28 @@ TEST_CASE("A welcomed client that breaks the dialogue is dropped") {
   }
   check_dropped(server, client, DropReason::kBadFrame, Errc::kProtocol);
   CHECK(server.server->subscriber_count() == 0);
+}
+
+// Without the precautions the service thread would wait for ten minutes.
+TEST_CASE("A descriptor whose close waits does not hold up the publisher") {
+  TestServer server;
+  BareClient good = greeted(server);
+  BareClient client = greeted(server);
+  LingeringSocket lingering = make_lingering_socket();
+  const int sent = client.send_descriptor(unknown_frame(), lingering.fd.get());
+  if (sent == 0) lingering.fd.reset();
+  server.settle();
+  if (kernel_refuses_descriptors()) {
+    CHECK(sent == EPERM);
+  } else {
+    CHECK(server.dropped(DropReason::kBadFrame) == 1);
+    CHECK(closing_apart() == 1);
+  }
+  REQUIRE(good.send(flush_frame(1, 40)));
+  server.settle();
+  CHECK(good.expect<FlushedFrame>(FrameType::kFlushed).tag == 1);
+  lingering.other.reset();
+  CHECK(end_closing_apart());
 }
 
 TEST_CASE("A list that is asked for again before its end gives way to the new one") {

@@ -100,8 +100,7 @@ void ControlServer::close() {
   // The name goes first, so that nobody finds one that nobody listens on.
   if (name_) name_->unlink().IgnoreError();
   // Also for whoever else holds it: ControlConnection::close().
-  shutdown(listener_.get(), SHUT_RDWR);
-  listener_.reset();
+  close_listening(std::move(listener_));
   for (auto& [id, connection] : connections_) end(connection);
   handshakes_.clear();
   erase_ended();
@@ -164,7 +163,7 @@ void ControlServer::accept_clients() {
     UniqueFd fd = UniqueFd::opened_by(
         [&] { return accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
     if (fd.valid()) {
-      admit(std::move(fd));
+      admit(ForeignSocket(std::move(fd)));
     } else if (errno == EAGAIN) {
       return;
     } else if (errno != EINTR && errno != ECONNABORTED) {
@@ -173,7 +172,7 @@ void ControlServer::accept_clients() {
   }
 }
 
-void ControlServer::admit(UniqueFd fd) {
+void ControlServer::admit(ForeignSocket fd) {
   const absl::StatusOr<PeerCredentials> peer = peer_credentials(fd.get());
   if (!peer.ok()) return;  // nobody to refuse
   if (!allowed(fd.get(), *peer)) {
@@ -186,7 +185,7 @@ void ControlServer::admit(UniqueFd fd) {
     return refuse(fd.get(), *peer, DropReason::kTooManyClients, Errc::kLimit, limit_reached());
   }
   if (const std::size_t limit = clients_max() / kUserParts;
-      !is_owner(*peer) && count_of_user(peer->uid) >= limit) {
+      !is_owner(*peer) && count_of_user(peer->uid) + closing_apart() >= limit) {
     return refuse(fd.get(), *peer, DropReason::kTooManyClients, Errc::kLimit,
                   absl::StrCat("user ", peer->uid, " has ", limit,
                                " clients already, the limit for a user other than the bus's owner "

@@ -42,6 +42,7 @@
 #include "lapwing/error.h"
 #include "lapwing/journal_state.h"
 #include "lapwing/sequence.h"
+#include "os/foreign_socket.h"
 #include "os/named_file.h"
 #include "proto/control_frames.h"
 
@@ -123,7 +124,7 @@ class ControlServer {
   absl::Status open();
   bool closed() const { return !listener_.valid(); }
   void accept_clients();
-  void admit(UniqueFd fd);
+  void admit(ForeignSocket fd);
   bool allowed(int fd, const PeerCredentials& peer) const;
   // All but those of the owner and root that have not said that they subscribe.
   std::size_t client_count() const;
