@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "os/foreign_socket.h"
 #include "os/fork.h"
 #include "os/kernel.h"
 #include "proto/channel_frames.h"
@@ -44,6 +45,31 @@ void take_descriptors(msghdr& message, std::vector<UniqueFd>& descriptors) {
   }
 }
 
+// Closes everything but files in memory, apart.
+void close_all_but_memory(std::vector<UniqueFd>& descriptors) {
+  for (UniqueFd& descriptor : descriptors) {
+    if (descriptor.valid() && !closes_at_once(descriptor.get())) {
+      close_apart(std::exchange(descriptor, UniqueFd()));
+    }
+  }
+}
+
+// Whether the next packet, which is not received, carries more than one descriptor. With room for
+// one only, receiving it would close the others here. With room for all it could use up the
+// descriptors of this process.
+bool carries_several(int fd) {
+  std::byte byte;
+  iovec part{&byte, sizeof byte};
+  ControlData control{};
+  msghdr message = message_over(part, control, CMSG_SPACE(sizeof(int)));
+  std::vector<UniqueFd> copies;
+  const ForkHold hold;
+  if (recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0) return false;
+  take_descriptors(message, copies);
+  close_all_but_memory(copies);
+  return (message.msg_flags & MSG_CTRUNC) != 0 || copies.size() > 1;
+}
+
 }  // namespace
 
 SendOutcome send_with_descriptors(int fd, std::span<const std::byte> frame,
@@ -64,9 +90,13 @@ SendOutcome send_with_descriptors(int fd, std::span<const std::byte> frame,
   }
 }
 
-ReceiveOutcome receive_with_descriptors(int fd, Packet& packet,
-                                        std::vector<UniqueFd>& descriptors) {
+ReceiveOutcome receive_with_descriptors(int fd, Packet& packet, std::vector<UniqueFd>& descriptors,
+                                        Carried carried) {
   descriptors.clear();
+  const bool may_be_hostile = carried == Carried::kMemoryFile;
+  if (may_be_hostile && carries_descriptors(fd) && carries_several(fd)) {
+    return ReceiveOutcome::kViolation;
+  }
   iovec part{packet.bytes, sizeof packet.bytes};
   ControlData control{};
   msghdr message = message_over(part, control, sizeof control.bytes);
@@ -81,6 +111,7 @@ ReceiveOutcome receive_with_descriptors(int fd, Packet& packet,
   if (got < 0 && errno == EAGAIN) return ReceiveOutcome::kWouldBlock;
   if (got < 0) return ReceiveOutcome::kClosed;
   take_descriptors(message, descriptors);  // also from an empty packet, which looks like the end
+  if (may_be_hostile) close_all_but_memory(descriptors);
   packet.size = static_cast<std::size_t>(got);
   const bool whole = packet.size <= sizeof packet.bytes && (message.msg_flags & MSG_CTRUNC) == 0;
   if (whole && check_frame(packet, channel_frame_length).ok()) return ReceiveOutcome::kFrame;
@@ -89,9 +120,9 @@ ReceiveOutcome receive_with_descriptors(int fd, Packet& packet,
 }
 
 ReceiveOutcome await_with_descriptors(int fd, Packet& packet, std::vector<UniqueFd>& descriptors,
-                                      std::uint64_t deadline_ns) {
+                                      std::uint64_t deadline_ns, Carried carried) {
   for (;;) {
-    const ReceiveOutcome outcome = receive_with_descriptors(fd, packet, descriptors);
+    const ReceiveOutcome outcome = receive_with_descriptors(fd, packet, descriptors, carried);
     const std::uint64_t now = monotonic_ns();
     if (outcome != ReceiveOutcome::kWouldBlock || now >= deadline_ns) return outcome;
     wait_readable(fd, std::min(deadline_ns - now, kDescriptorsWaitNsMax));

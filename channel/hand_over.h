@@ -17,15 +17,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "os/foreign_socket.h"
 #include "os/local_socket.h"
-#include "os/unique_fd.h"
 
 namespace lapwing {
 
 class HandOver {
  public:
   // To the peer behind `successor`, whose TakeOver waits there.
-  HandOver(UniqueFd successor, const PeerCredentials& peer, std::uint64_t deadline_ns)
+  HandOver(ForeignSocket successor, const PeerCredentials& peer, std::uint64_t deadline_ns)
       : successor_(std::move(successor)), peer_(peer), deadline_ns_(deadline_ns) {}
 
   // Sends the listening socket and the sockets of those that wait. Errors: kRefused (another user,
@@ -42,7 +42,7 @@ class HandOver {
   std::string name() const;
   absl::StatusOr<bool> last_look();
 
-  UniqueFd successor_;
+  ForeignSocket successor_;
   PeerCredentials peer_;
   std::uint64_t deadline_ns_;
 };

@@ -189,7 +189,7 @@ absl::StatusOr<PeerMemory> map_memory(Greeting& greeting, const Id128& connectio
   return memory;
 }
 
-std::unique_ptr<ChannelSide> make_side(UniqueFd fd, OwnMemory own, PeerMemory peer,
+std::unique_ptr<ChannelSide> make_side(ForeignSocket fd, OwnMemory own, PeerMemory peer,
                                        const ChannelHelloFrame& own_hello,
                                        const ChannelHelloFrame& peer_hello,
                                        const ChannelOptions& options, std::string peer_name) {
@@ -231,14 +231,14 @@ class Connecting {
   Party party_;
   std::uint64_t deadline_ns_;
   std::string listener_ = absl::StrCat("the listener on ", party_.path);
-  UniqueFd fd_;
+  ForeignSocket fd_;
   std::uint64_t connected_ns_ = 0;
 };
 
 absl::Status Connecting::connect() {
   absl::StatusOr<UniqueFd> fd = connect_local(party_.path, deadline_ns_, kChannelSocket);
   if (!fd.ok()) return fd.status();
-  fd_ = std::move(*fd);
+  fd_.reset(std::move(*fd));
   connected_ns_ = monotonic_ns();
   return check_listener(fd_.get(), party_.path, party_.options);
 }
@@ -351,7 +351,8 @@ absl::Status check_channel_options(ChannelRole role, const ChannelOptions& optio
   return make_header({role, options, nowhere, true}, Id128{}).status();
 }
 
-absl::StatusOr<std::unique_ptr<ChannelSide>> answer_hello(UniqueFd fd, const PeerCredentials& peer,
+absl::StatusOr<std::unique_ptr<ChannelSide>> answer_hello(ForeignSocket fd,
+                                                          const PeerCredentials& peer,
                                                           const std::string& path, ChannelRole role,
                                                           const ChannelOptions& options) {
   const Party party{role, options, path, true};

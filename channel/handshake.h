@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "channel/side.h"
 #include "lapwing/channel.h"
+#include "os/foreign_socket.h"
 #include "os/local_socket.h"
 #include "proto/control_frames.h"
 
@@ -47,7 +48,8 @@ absl::Status check_channel_options(ChannelRole role, const ChannelOptions& optio
 
 // Answers the ChannelHello that waits on `fd`. Errors of the peer's making are kProtocol,
 // kAbiMismatch, kRefused and kPeerGone, and it has been told; any other is this side's own.
-absl::StatusOr<std::unique_ptr<ChannelSide>> answer_hello(UniqueFd fd, const PeerCredentials& peer,
+absl::StatusOr<std::unique_ptr<ChannelSide>> answer_hello(ForeignSocket fd,
+                                                          const PeerCredentials& peer,
                                                           const std::string& path, ChannelRole role,
                                                           const ChannelOptions& options);
 // Whether answer_hello failed by the peer's fault, so that the next one may be served.

@@ -15,13 +15,17 @@
 #include <functional>
 #include <future>
 #include <iterator>
+#include <span>
 #include <thread>
 #include <vector>
 
 #include "channel/descriptors.h"
+#include "os/foreign_socket.h"
 #include "proto/channel_frames.h"
 #include "testing/channel_fixture.h"
 #include "testing/child_process.h"
+#include "testing/is_readable.h"
+#include "testing/lingering_socket.h"
 #include "testing/other_user.h"
 #include "testing/raw_channel_peer.h"
 
@@ -63,7 +67,7 @@ TEST_CASE("A peer that does not keep to the protocol is told why, and the next o
          const UniqueFd fd = make_raw_file(whole(peer.header), {});
          peer.send_hello({fd.get(), fd.get()});
        },
-       "did not keep to the handshake"},
+       "no frame"},
       {"another ABI version",
        [](RawPeer& peer) {
          const UniqueFd fd = make_raw_file(whole(peer.header), {});
@@ -188,7 +192,101 @@ TEST_CASE("Descriptors that come where none belong are closed") {
   CHECK(send_with_descriptors(empty.fd.get(), {}, many) == SendOutcome::kSent);
   accept_nobody(here.listener);
   CHECK(here.listener.refused() == 2);
+  CHECK(end_closing_apart());
   CHECK(open_descriptors() == before);
+}
+
+static std::vector<int> one(const UniqueFd& descriptor) {
+  return {descriptor.get()};
+}
+
+// Without the precautions the listener would wait for ten minutes.
+TEST_CASE("A descriptor whose close waits does not hold up the listener") {
+  Listening here;
+  LingeringSocket lingering = make_lingering_socket();
+  const auto give_away = [&] { lingering.fd.reset(); };
+  {
+    RawPeer peer(here.path);
+    const UniqueFd memory = make_raw_file(whole(peer.header), {});
+    SECTION("in the place of the memory file") {
+      peer.send_hello({lingering.fd.get()});
+    }
+    SECTION("beside it") {
+      peer.send_hello({memory.get(), lingering.fd.get()});
+    }
+    SECTION("with an empty packet") {
+      CHECK(send_with_descriptors(peer.fd.get(), {}, one(lingering.fd)) == SendOutcome::kSent);
+    }
+    SECTION("with a wrong hello") {
+      peer.hello.abi_version = kAbiVersion + 1;
+      peer.send_hello({lingering.fd.get()});
+    }
+    give_away();
+    accept_nobody(here.listener);
+    CHECK(here.listener.refused() == 1);
+    CHECK(closing_apart() > 0);
+    CHECK_FALSE(peer.refusal().empty());
+  }
+  check_next_is_served(here.listener);
+  lingering.other.reset();
+  CHECK(end_closing_apart());
+}
+
+TEST_CASE("A descriptor behind the hello ends the channel and does not hold up the receiver") {
+  Listening here;
+  LingeringSocket lingering = make_lingering_socket();
+  RawPeer peer(here.path);
+  const UniqueFd memory = make_raw_file(whole(peer.header), {});
+  peer.send_hello({memory.get()});
+  const auto wake = make_frame<WakeFrame>(FrameType::kWake);
+  REQUIRE(send_with_descriptors(peer.fd.get(), std::as_bytes(std::span(&wake, 1)),
+                                one(lingering.fd)) == SendOutcome::kSent);
+  lingering.fd.reset();
+  {
+    auto consumer = ChannelConsumer::accept(here.listener, kSmall, soon());
+    REQUIRE(consumer.ok());
+    SECTION("of a side that waits") {
+      CHECK(consumer->peek(soon()).result == Errc::kCorrupt);
+    }
+    SECTION("of a side that closes") {}
+  }
+  CHECK(closing_apart() == 1);
+  lingering.other.reset();
+  CHECK(end_closing_apart());
+}
+
+TEST_CASE("A listener pauses while too many descriptors are being closed") {
+  Listening here;
+  std::vector<LingeringSocket> lingering;
+  for (std::size_t i = 0; i < kClosingApartMax; ++i) {
+    lingering.push_back(make_lingering_socket());
+    close_apart(std::move(lingering.back().fd));
+  }
+  REQUIRE(closing_apart() == kClosingApartMax);
+  RawPeer peer(here.path);
+  bool rests = false;  // or an event loop would spin
+  for (int i = 0; i < 100 && !rests; ++i) {
+    accept_nobody(here.listener);
+    rests = !is_readable(here.listener.fd());
+  }
+  CHECK(rests);
+  CHECK(here.listener.refused() == 0);
+  lingering.clear();
+  CHECK(end_closing_apart());
+  check_next_is_served(here.listener);
+}
+
+TEST_CASE("On an open channel the kernel rejects descriptors") {
+  if (!kernel_refuses_descriptors()) return;  // before Linux 6.16
+  Listening here;
+  RawPeer peer(here.path);
+  const UniqueFd memory = make_raw_file(whole(peer.header), {});
+  peer.send_hello({memory.get()});
+  const auto consumer = ChannelConsumer::accept(here.listener, kSmall, soon());
+  REQUIRE(consumer.ok());
+  const auto wake = make_frame<WakeFrame>(FrameType::kWake);
+  CHECK(send_with_descriptors(peer.fd.get(), std::as_bytes(std::span(&wake, 1)), one(memory)) ==
+        SendOutcome::kClosed);
 }
 
 TEST_CASE("Two producers tell each other what they are") {

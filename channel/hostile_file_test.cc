@@ -17,6 +17,7 @@
 #include "os/local_socket.h"
 #include "proto/channel_frames.h"
 #include "testing/channel_frames.h"
+#include "testing/lingering_socket.h"
 
 namespace lapwing {
 namespace {
@@ -159,6 +160,7 @@ TEST_CASE("Control data that does not fit is a violation, and what came of it is
   std::vector<UniqueFd> descriptors;
   CHECK(receive_with_descriptors(ours.get(), packet, descriptors) == ReceiveOutcome::kViolation);
   CHECK(descriptors.empty());
+  CHECK(end_closing_apart());
   CHECK(open_descriptors() == before);
 }
 

@@ -17,11 +17,25 @@ bool is_wake(const Packet& packet) {
 
 }  // namespace
 
+Link::Link(ForeignSocket fd)
+    : fd_(std::move(fd)), rejects_descriptors_(refuse_descriptors(fd_.get())) {}
+
+bool Link::brings_descriptors() {
+  return may_bring_descriptors_ && carries_descriptors(fd_.get());
+}
+
 Link::Peer Link::look() {
   for (int taken = 0; taken < kPacketsPerLook && last_ == Peer::kThere; ++taken) {
+    if (brings_descriptors()) {  // receiving them would close them here
+      last_ = Peer::kViolation;
+      break;
+    }
     Packet packet;
     const ssize_t got = recv(fd_.get(), packet.bytes, sizeof packet.bytes, MSG_DONTWAIT);
-    if (got < 0 && errno == EAGAIN) break;
+    if (got < 0 && errno == EAGAIN) {
+      may_bring_descriptors_ = !rejects_descriptors_;
+      break;
+    }
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
       last_ = Peer::kGone;
@@ -47,7 +61,6 @@ SendOutcome Link::wake() {
 }
 
 void Link::close() {
-  shutdown(fd_.get(), SHUT_RDWR);
   fd_.reset();
   last_ = Peer::kGone;
 }

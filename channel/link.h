@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "os/foreign_socket.h"
 #include "os/frame_socket.h"
-#include "os/unique_fd.h"
 
 namespace lapwing {
 
@@ -23,12 +23,13 @@ class Link {
     kViolation,  // it sent what has no place on an open channel
   };
 
-  explicit Link(UniqueFd fd) : fd_(std::move(fd)) {}
+  // After the handshake. From now on the kernel rejects descriptors (from Linux 6.16 on).
+  explicit Link(ForeignSocket fd);
 
   int fd() const { return fd_.get(); }
 
   // Takes the packets that wait, at most kPacketsPerLook, and says whether the other side is still
-  // there. One system call if there are none. Any answer but kThere is final.
+  // there. One system call if there are none, three before Linux 6.16. Any answer but kThere is final.
   Peer look();
   // Sleeps until a packet waits, the other side has gone or `other` is readable, at most
   // `timeout_ns`. Takes nothing. True: `other` is readable.
@@ -39,7 +40,12 @@ class Link {
   void close();
 
  private:
-  UniqueFd fd_;
+  bool brings_descriptors();
+
+  ForeignSocket fd_;
+  // A packet that was sent earlier may carry some.
+  bool may_bring_descriptors_ = true;
+  bool rejects_descriptors_ = false;
   Peer last_ = Peer::kThere;
 };
 

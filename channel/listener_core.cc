@@ -33,7 +33,7 @@ bool is_listening(int fd) {
 // Waits for one frame with its descriptors. kTimedOut, kPeerGone, kProtocol.
 absl::Status await_frame(int fd, std::uint64_t deadline_ns, const std::string& peer, Packet& packet,
                          std::vector<UniqueFd>& descriptors) {
-  switch (await_with_descriptors(fd, packet, descriptors, deadline_ns)) {
+  switch (await_with_descriptors(fd, packet, descriptors, deadline_ns, Carried::kSockets)) {
     case ReceiveOutcome::kFrame:
       return absl::OkStatus();
     case ReceiveOutcome::kClosed:
@@ -98,7 +98,10 @@ ListenerCore::~ListenerCore() {
   while (hand_over_ && go_on_handing_over().ok() && hand_over_) {
     wait_readable(hand_over_->fd(), kPauseNs);
   }
-  if (fd_.valid() && !handed_over_) remove_name();
+  if (handed_over_) leave_to_other();
+  if (!fd_.valid()) return;
+  remove_name();
+  close_listening(std::move(fd_));
 }
 
 absl::StatusOr<ListenerCore> ListenerCore::listen(const std::string& path,
@@ -146,7 +149,7 @@ absl::StatusOr<ListenerCore> ListenerCore::take_over(const std::string& path, De
   for (std::size_t i = 1; i < descriptors.size(); ++i) {
     const absl::StatusOr<PeerCredentials> peer = peer_credentials(descriptors[i].get());
     if (!peer.ok()) continue;  // it is no socket: not a peer
-    next.waiting_.push_back({std::move(descriptors[i]), *peer, monotonic_ns()});
+    next.waiting_.push_back({ForeignSocket(std::move(descriptors[i])), *peer, monotonic_ns()});
   }
   next.arm(Caller::kAccepts);
   const auto taken = make_frame<TakenOverFrame>(FrameType::kTakenOver);
@@ -223,6 +226,11 @@ absl::Status ListenerCore::look_around() {
 // Accepts whoever has connected, as far as there is room for them to wait here, and not more at a
 // time, or those who are turned away could keep it busy for ever.
 absl::Status ListenerCore::take_in() {
+  if (closing_apart() >= kClosingApartMax) {
+    pauses_until_ns_ =
+        monotonic_ns() + kPauseNs;  // or the waiting connections would keep fd() readable
+    return absl::OkStatus();
+  }
   for (std::size_t i = 0; i < kPeersWaitingMax && make_room(); ++i) {
     UniqueFd fd = UniqueFd::opened_by(
         [&] { return accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); });
@@ -237,14 +245,15 @@ absl::Status ListenerCore::take_in() {
                         absl::StrCat("no descriptor is left to accept on ", path_,
                                      "; raise the limit (ulimit -n) and accept again"));
     }
-    const absl::StatusOr<PeerCredentials> peer = peer_credentials(fd.get());
+    ForeignSocket socket(std::move(fd));
+    const absl::StatusOr<PeerCredentials> peer = peer_credentials(socket.get());
     if (!peer.ok()) continue;
     // Its own user may come as a successor, also where another one is expected as a peer.
     if (is_expected_user(peer->uid, expected_peer_uid_) ||
         is_expected_user(peer->uid, std::nullopt)) {
-      waiting_.push_back({std::move(fd), *peer, monotonic_ns()});
+      waiting_.push_back({std::move(socket), *peer, monotonic_ns()});
     } else {
-      turn_away(fd.get(), not_expected(*peer, path_));
+      turn_away(socket.get(), not_expected(*peer, path_));
     }
   }
   return absl::OkStatus();
@@ -296,9 +305,15 @@ absl::Status ListenerCore::go_on_handing_over() {
   hand_over_.reset();
   handed_over_ = true;
   watch_.reset();  // before the sockets, of which the successor has copies
+  leave_to_other();
+  return handed_over_status(path_);
+}
+
+// Closes the sockets that another process has, too, without shutting them down.
+void ListenerCore::leave_to_other() {
+  for (Waiting& waiting : waiting_) waiting.fd.release();
   waiting_.clear();
   fd_.reset();
-  return handed_over_status(path_);
 }
 
 // The first that has said hello and can be served; nullptr if nobody has.

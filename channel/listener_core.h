@@ -19,6 +19,7 @@
 #include "channel/handshake.h"
 #include "channel/watch.h"
 #include "lapwing/listener.h"
+#include "os/foreign_socket.h"
 #include "os/fork.h"
 #include "os/kernel.h"
 #include "os/named_file.h"
@@ -96,7 +97,7 @@ class ListenerCore final : public WaitSource {
  private:
   // Connected, and not yet served: nothing of what it sent has been taken.
   struct Waiting {
-    UniqueFd fd;
+    ForeignSocket fd;
     PeerCredentials peer;
     std::uint64_t since_ns;
     bool has_spoken = false;  // or left, as of the last peek
@@ -118,6 +119,7 @@ class ListenerCore final : public WaitSource {
   bool make_room();
   void begin_to_hand_over();
   absl::Status go_on_handing_over();
+  void leave_to_other();
   absl::StatusOr<std::unique_ptr<ChannelSide>> serve_next(ChannelRole role,
                                                           const ChannelOptions& options);
   void drop_silent();

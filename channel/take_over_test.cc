@@ -71,8 +71,9 @@ struct RawSuccessor {
   bool gets(FrameType type) {
     Packet packet;
     wait_readable(fd.get(), kChannelTestNs);
-    return receive_with_descriptors(fd.get(), packet, descriptors) == ReceiveOutcome::kFrame &&
-           packet.as<FrameHeader>().type == type;
+    const ReceiveOutcome outcome =
+        receive_with_descriptors(fd.get(), packet, descriptors, Carried::kSockets);
+    return outcome == ReceiveOutcome::kFrame && packet.as<FrameHeader>().type == type;
   }
 
   UniqueFd fd;
