@@ -66,8 +66,7 @@ class OpenRing {
   // Root's files are trusted: root can change the others, too.
   bool belongs_to(const DirectoryIdentity& directory) const {
     return header_.directory_device == directory.device &&
-           header_.directory_inode == directory.inode &&
-           (user_ == directory.owner || user_ == 0);
+           header_.directory_inode == directory.inode && (user_ == directory.owner || user_ == 0);
   }
   // Whether the publisher that made it lives. Errors: kSystem.
   absl::StatusOr<bool> is_held() const;

@@ -108,7 +108,9 @@ std::optional<UsableSpace> usable_space(const std::string& directory) {
   const bool is_root = ::geteuid() == 0;
   return UsableSpace{
       .bytes = std::uint64_t{is_root ? space.f_bfree : space.f_bavail} * space.f_frsize,
-      .files = space.f_files == 0 ? UINT64_MAX : is_root ? space.f_ffree : space.f_favail};
+      .files = space.f_files == 0 ? UINT64_MAX
+               : is_root          ? space.f_ffree
+                                  : space.f_favail};
 }
 
 }  // namespace lapwing

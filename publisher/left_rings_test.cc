@@ -240,9 +240,15 @@ TEST_CASE("What another user has made where our rings were is no reason not to s
   const std::string home = directory.file("taken");
   const std::string ring = home + "/" + ring_file_name(session);
   std::string theirs = home;
-  SECTION("a file as the directory") { std::ofstream(home) << "x"; }
-  SECTION("a FIFO as the directory") { REQUIRE(::mkfifo(home.c_str(), 0600) == 0); }
-  SECTION("a link as the directory") { std::filesystem::create_symlink("nowhere", home); }
+  SECTION("a file as the directory") {
+    std::ofstream(home) << "x";
+  }
+  SECTION("a FIFO as the directory") {
+    REQUIRE(::mkfifo(home.c_str(), 0600) == 0);
+  }
+  SECTION("a link as the directory") {
+    std::filesystem::create_symlink("nowhere", home);
+  }
   SECTION("a file as the ring") {
     std::filesystem::create_directory(home);
     std::ofstream(ring) << "x";

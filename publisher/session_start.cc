@@ -520,8 +520,8 @@ absl::Status Starter::check_room() const {
     const auto taken = session_.disk->allocated_bytes(there->get());
     segment -= std::min(segment, taken.value_or(segment));
   }
-  const std::uint64_t announced = kSmallFilesBytes + 2 * options_.metadata.size() +
-                                  session_.description.description.size();
+  const std::uint64_t announced =
+      kSmallFilesBytes + 2 * options_.metadata.size() + session_.description.description.size();
   const absl::Status in_journal =
       check_space("the journal ", places_.journal_root(), segment + announced);
   return in_journal.ok() ? check_space("the bus ", options_.directory, announced) : in_journal;
