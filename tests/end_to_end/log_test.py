@@ -51,7 +51,8 @@ class Log(harness.BusTest):
                          ("closed", "info", RECORDS))
         self.assertEqual(len(tail.out().splitlines()), RECORDS)
 
-        refused = self.start("refused", "tail", "--log", "json", "--from", "never")
+        refused = self.start("refused", "tail", "--log", "json", "--from", "start",
+                             "--journal-id", "none")
         self.assertNotEqual(refused.wait(), 0)
         (error,) = entries(refused)
         self.assertEqual((error["event"], error["level"], error["errc"]),

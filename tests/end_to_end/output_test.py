@@ -101,7 +101,7 @@ class ForeignText(OutputTest):
         self.assert_clean(self.show("tail", "--bus", self.bus, "--" + hostile)[0])
         for arguments in (("info", "--bus", hostile), ("verify", "--bus", hostile),
                           ("tail", "--bus", hostile, "--reattach", "0"),
-                          ("tail", "--bus", self.bus, "--from", hostile),
+                          ("tail", "--bus", self.bus, "--from", "start", "--journal-id", hostile),
                           ("publish", "--bus", self.bus, "--source", hostile),
                           ("state", "--bus", self.bus, "--fold", hostile),
                           ("checkpoint", "--bus", self.bus, "--fold", hostile),
@@ -112,10 +112,17 @@ class ForeignText(OutputTest):
                 self.assertNotEqual(code, DONE)
                 self.assert_clean(process, 1)
                 self.assertIn("?[31m?", process.err())
-        for option in ("--capacity", "--linger", "--segment-bytes", "--on-journal-lag"):
+        for option in ("--capacity", "--linger", "--segment-bytes", "--on-journal-lag", "--group",
+                       "--pace"):
             refused, code = self.show("publish", "--bus", self.bus, "--source", "x", option,
                                       hostile)
             self.assertEqual(code, USAGE)
+            self.assert_clean(refused)
+        for arguments in (("tail", "--bus", self.bus, "--from", hostile),
+                          ("serve", "--listen", hostile)):
+            refused, code = self.show(*arguments)
+            self.assertEqual(code, USAGE)
+            self.assertIn("?[31m?", refused.err())
             self.assert_clean(refused)
 
     def test_of_names_in_a_bus_directory(self):
