@@ -194,7 +194,7 @@ def _named(columns: list[str]) -> str:
 
 
 def described(directory: str) -> Schema | None:
-    """The current description of the bus's records; None if there is none."""
+    """The current description of the bus's records, or None if they are not described."""
     try:
         return Schema.of_bus(directory)
     except Error:  # not described, or just removed: rows are plain bytes
@@ -251,7 +251,7 @@ def _dtype_of_view(view: memoryview) -> np.dtype:
 
 
 def difference(schema: Schema, dtype: np.dtype) -> str:
-    """The first difference between the dtype and the schema; empty if there is none."""
+    """The first difference between the dtype and the schema, or an empty text if they agree."""
     if dtype == schema.dtype:
         return ""
     members = dtype.fields
