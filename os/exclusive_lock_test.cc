@@ -9,56 +9,33 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include "lapwing/error.h"
 #include "testing/temporary_directory.h"
+#include "testing/waiting_child.h"
 
 namespace lapwing {
 namespace {
 
 constexpr std::uint64_t kLongNs = 60'000'000'000;  // ends a hang
 
-// A process that holds the lock and says so, until it is killed.
-class Holder {
- public:
-  explicit Holder(const std::string& path) {
-    int ready[2];
-    REQUIRE(::pipe2(ready, O_CLOEXEC) == 0);
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      const auto lock = ExclusiveLock::take(path, 0);
-      const char answer = lock.ok() ? 'y' : 'n';
-      if (::write(ready[1], &answer, 1) != 1) ::_exit(1);
-      for (;;) ::pause();
-    }
-    REQUIRE(pid_ > 0);
-    char answer = 0;
-    REQUIRE(::read(ready[0], &answer, 1) == 1);
-    REQUIRE(answer == 'y');
-    ::close(ready[0]);
-    ::close(ready[1]);
-  }
-  ~Holder() { kill(); }
-  void kill() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    pid_ = 0;
-  }
-  pid_t pid() const { return pid_; }
-
- private:
-  pid_t pid_ = 0;
-};
+// Takes the lock in a child, and keeps it.
+std::function<bool()> holds(const std::string& path) {
+  return [path] {
+    static absl::StatusOr<ExclusiveLock> lock = ExclusiveLock::take(path, 0);
+    return lock.ok();
+  };
+}
 
 }  // namespace
 
 TEST_CASE("A second taker is refused and told who holds the lock") {
   TemporaryDirectory directory;
   const std::string path = directory.file(kLockFileName);
-  Holder holder(path);
+  WaitingChild holder(holds(path));
   const auto refused = ExclusiveLock::take(path, 0);
   REQUIRE(errc_of(refused.status()) == Errc::kBusTaken);
   const std::string text(refused.status().message());
@@ -69,7 +46,7 @@ TEST_CASE("A second taker is refused and told who holds the lock") {
 TEST_CASE("The lock is free once its holder is killed, and its file stays, 0600") {
   TemporaryDirectory directory;
   const std::string path = directory.file(kLockFileName);
-  Holder holder(path);
+  WaitingChild holder(holds(path));
   holder.kill();
   const auto lock = ExclusiveLock::take(path, kLongNs);
   REQUIRE(lock.ok());
@@ -83,7 +60,7 @@ TEST_CASE("A taker waits for a holder that goes away in time, or without end") {
   for (const std::uint64_t retry_ns : {kLongNs, ~std::uint64_t{0}}) {
     TemporaryDirectory directory;
     const std::string path = directory.file(kLockFileName);
-    Holder holder(path);
+    WaitingChild holder(holds(path));
     const pid_t killer = ::fork();
     if (killer == 0) {
       ::poll(nullptr, 0, 3 * kLockRetryIntervalMs);

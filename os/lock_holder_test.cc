@@ -9,47 +9,16 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
-#include <functional>
 
 #include "lapwing/error.h"
 #include "os/exclusive_lock.h"
 #include "os/posix_io.h"
 #include "testing/other_user.h"
 #include "testing/temporary_directory.h"
+#include "testing/waiting_child.h"
 
 namespace lapwing {
 namespace {
-
-// A child that runs `body` and then waits until it is killed.
-class Child {
- public:
-  explicit Child(const std::function<bool()>& body) {
-    int ready[2];
-    REQUIRE(::pipe2(ready, O_CLOEXEC) == 0);
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      const char answer = body() ? 'y' : 'n';
-      if (::write(ready[1], &answer, 1) != 1) ::_exit(1);
-      for (;;) ::pause();
-    }
-    REQUIRE(pid_ > 0);
-    char answer = 0;
-    REQUIRE(::read(ready[0], &answer, 1) == 1);
-    REQUIRE(answer == 'y');
-    ::close(ready[0]);
-    ::close(ready[1]);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  ~Child() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  pid_t pid() const { return pid_; }
-
- private:
-  pid_t pid_ = 0;
-};
 
 bool become(uid_t user) {
   return ::setgroups(0, nullptr) == 0 && ::setgid(kTestGroup) == 0 && ::setuid(user) == 0;
@@ -84,7 +53,7 @@ class SharedFile {
 TEST_CASE("The holder of either lock is found, with command and user") {
   const SharedFile file(0600);
   const bool is_flock = GENERATE(true, false);
-  const Child holder([&] {
+  const WaitingChild holder([&] {
     const int fd = file.open(O_RDWR);
     return is_flock ? ::flock(fd, LOCK_EX) == 0 : lock_range(fd, F_WRLCK);
   });
@@ -137,7 +106,7 @@ TEST_CASE("A reader's read lock keeps no writer out, and once it is gone the fil
   const auto opened = open_file(disk, file.path(), {OpenMode::kReadWrite});
   REQUIRE(opened.ok());
   {
-    const Child reader(
+    const WaitingChild reader(
         [&] { return become(kTestUser) && lock_range(file.open(O_RDONLY), F_RDLCK); });
     REQUIRE(disk.lock(opened->get(), 0).ok());
   }
@@ -153,7 +122,7 @@ TEST_CASE(
     "A lock file that others could open is closed to them, and a reader's lock does not count") {
   if (::geteuid() != 0) LAPWING_SKIP("running as another user needs root");
   const SharedFile file(0644);
-  const Child reader(
+  const WaitingChild reader(
       [&] { return become(kTestUser) && ::flock(file.open(O_RDONLY), LOCK_EX) == 0; });
   const auto taken = ExclusiveLock::take(file.path(), 0);
   REQUIRE(taken.ok());
@@ -166,7 +135,7 @@ TEST_CASE(
 TEST_CASE("A reader that passes its lock on to another process and ends does not count either") {
   if (::geteuid() != 0) LAPWING_SKIP("running as another user needs root");
   const SharedFile file(0644);
-  const Child keeper([&] {
+  const WaitingChild keeper([&] {
     if (!become(kTestUser)) return false;
     const int fd = file.open(O_RDONLY);
     const pid_t locker = ::fork();
@@ -179,7 +148,7 @@ TEST_CASE("A reader that passes its lock on to another process and ends does not
 
 TEST_CASE("The lock of a running owner stays, whatever mode somebody gave its file") {
   const SharedFile file(0600);
-  const Child owner([&] {
+  const WaitingChild owner([&] {
     static const auto lock = ExclusiveLock::take(file.path(), 0);
     return lock.ok();
   });

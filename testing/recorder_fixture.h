@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -19,12 +20,14 @@
 #include "lapwing/error.h"
 #include "os/io.h"
 #include "os/path.h"
+#include "os/posix_io.h"
 #include "snapshot/dbn/dbn_reader.h"
 #include "snapshot/recording/record_file_reader.h"
 #include "subscribers/recorder/recording_files.h"
 #include "testing/dbn_files.h"
 #include "testing/record_files.h"
 #include "testing/sim_disk.h"
+#include "testing/temporary_directory.h"
 
 namespace lapwing {
 
@@ -206,5 +209,24 @@ inline void check_series(const std::vector<RecordedFile>& files, Sequence first,
   }
   REQUIRE(next == last + 1);
 }
+
+inline const Rotation kOneFile;
+inline const Rotation kBySecond{.every = std::chrono::seconds(1)};  // 300 records a file
+
+// A recording in a directory of its own.
+struct RecordingOnDisk {
+  TemporaryDirectory directory;
+  PosixDisk disk;
+  SimRandom random{1};
+  std::string path;
+
+  explicit RecordingOnDisk(const std::string& name) : path(directory.file(name)) {}
+  // To its end, as a run that is stopped.
+  void record(const Rotation& rotation, Sequence last) {
+    const absl::Status done = record_up_to(disk, recording_options(path, rotation), last, random);
+    INFO(done);
+    REQUIRE(done.ok());
+  }
+};
 
 }  // namespace lapwing

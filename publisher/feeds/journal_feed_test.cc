@@ -39,6 +39,18 @@ std::string records(const JournalFixture& journal, Sequence first, Sequence last
   return out;
 }
 
+// Records 1 to 1,500, a void up to 2,048, records 2,049 to 2,100.
+void write_two_sessions(JournalFixture& journal) {
+  journal.begin(11, 1);
+  journal.reserve(11, 2'048);
+  journal.write(1, 1'500);
+  journal.end(11, 1'500, SessionEnd::kCut, 2'048);
+  journal.begin(12, 2'049);
+  journal.reserve(12, 4'096);
+  journal.write(2'049, 2'100);
+  journal.end(12, 2'100, SessionEnd::kClosed);
+}
+
 }  // namespace
 
 TEST_CASE("A journal is replayed from its first record to its last, as often as one likes") {
@@ -59,14 +71,7 @@ TEST_CASE("A journal is replayed from its first record to its last, as often as 
 
 TEST_CASE("A void is passed over and a pruned beginning left out") {
   JournalFixture journal;
-  journal.begin(11, 1);
-  journal.reserve(11, 2'048);
-  journal.write(1, 1'500);
-  journal.end(11, 1'500, SessionEnd::kCut, 2'048);
-  journal.begin(12, 2'049);
-  journal.reserve(12, 4'096);
-  journal.write(2'049, 2'100);
-  journal.end(12, 2'100, SessionEnd::kClosed);
+  write_two_sessions(journal);
   const auto whole = open_journal(journal.root());
   CHECK(whole->total() == 1'500 + 52);
   CHECK((play(*whole) == records(journal, 1, 1'500) + records(journal, 2'049, 2'100)));
@@ -79,14 +84,7 @@ TEST_CASE("A void is passed over and a pruned beginning left out") {
 
 TEST_CASE("A journal is continued by sequences, over voids and after retention has moved") {
   JournalFixture journal;
-  journal.begin(11, 1);
-  journal.reserve(11, 2'048);
-  journal.write(1, 1'500);
-  journal.end(11, 1'500, SessionEnd::kCut, 2'048);
-  journal.begin(12, 2'049);
-  journal.reserve(12, 4'096);
-  journal.write(2'049, 2'100);
-  journal.end(12, 2'100, SessionEnd::kClosed);
+  write_two_sessions(journal);
   const std::uint64_t fingerprint = *open_journal(journal.root())->fingerprint();
   const auto resume = [&](const ResumePoint& point, Feed& feed) {
     const auto resumed = feed.resume(point, nullptr, {});

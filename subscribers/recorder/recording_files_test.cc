@@ -9,29 +9,16 @@
 
 #include "absl/strings/str_format.h"
 #include "lapwing/kv16.h"
-#include "os/posix_io.h"
 #include "snapshot/schema/known_schemas.h"
 #include "testing/recorder_fixture.h"
-#include "testing/temporary_directory.h"
 
 namespace lapwing {
 namespace {
 
-const Rotation kOneFile;
-const Rotation kBySecond{.every = std::chrono::seconds(1)};  // 300 records a file
 constexpr Sequence kPerSecond = 300;
 
-struct OnDisk {
-  TemporaryDirectory directory;
-  PosixDisk disk;
-  SimRandom random{1};
-  std::string path = directory.file("es.dbn.zst");
-
-  void record(const Rotation& rotation, Sequence last) {
-    const absl::Status done = record_up_to(disk, recording_options(path, rotation), last, random);
-    INFO(done);
-    REQUIRE(done.ok());
-  }
+struct OnDisk : RecordingOnDisk {
+  OnDisk() : RecordingOnDisk("es.dbn.zst") {}
   std::vector<RecordedFile> files() { return read_series(disk, path); }
   std::string refusal(const Rotation& rotation) {
     const auto refused = RecordingFiles::prepare(disk, recording_options(path, rotation));

@@ -3,28 +3,13 @@
 #include <filesystem>
 #include <string>
 
-#include "os/posix_io.h"
 #include "testing/recorder_fixture.h"
-#include "testing/temporary_directory.h"
 
 namespace lapwing {
 namespace {
 
-const Rotation kOneFile;
-const Rotation kBySecond{.every = std::chrono::seconds(1)};  // 300 records a file
-
-struct OnDisk {
-  TemporaryDirectory directory;
-  PosixDisk disk;
-  SimRandom random{1};
-  std::string path = directory.file("es.dbn");
-
-  // To its end, as a run that is stopped.
-  void record(const Rotation& rotation, Sequence last) {
-    const absl::Status done = record_up_to(disk, recording_options(path, rotation), last, random);
-    INFO(done);
-    REQUIRE(done.ok());
-  }
+struct OnDisk : RecordingOnDisk {
+  OnDisk() : RecordingOnDisk("es.dbn") {}
   // As a run that is killed after its last commit.
   void record_until_killed(const Rotation& rotation, Sequence last) {
     const auto recording = prepared(disk, recording_options(path, rotation));
