@@ -7,8 +7,8 @@ import unittest
 import harness
 
 RATE = 50_000
-RING = 4096
-LAPS = 3
+RING = 16384  # a third of a second: without SIGSTOP nobody loses a record, on a busy machine either
+LAPS = 2
 
 
 class Counters(harness.BusTest):
@@ -37,8 +37,11 @@ class Counters(harness.BusTest):
         self.assertEqual(self.counters()["lost"], 0)
         tail.signal(signal.SIGSTOP)
         self.until_head(self.info()["ring"]["head"] + LAPS * RING)
+        head = self.info()["ring"]["head"]
         tail.signal(signal.SIGCONT)
-        before = self.until("the loss is reported", lambda: self.subscriber()["lost"])
+        # On its way to the head it may be lapped again.
+        self.until("it has caught up", lambda: self.subscriber()["position"] >= head)
+        before = self.subscriber()["lost"]
         self.assertGreaterEqual(before, RING)
         self.until("the loss is counted", lambda: self.counters()["lost"] == before)
         counters = self.counters()
@@ -52,9 +55,11 @@ class Counters(harness.BusTest):
         text = self.run_to_end("info", "info").out()
         self.assertIn(f"lost       {before} records in", text)
 
-        events = {event["event"]: event for event in self.ask("events")["events"]}
-        self.assertEqual(events["attached"]["pid"], tail.pid)
-        self.assertEqual(events["loss"]["lost"], before)
+        events = self.ask("events")["events"]
+        (attached,) = (event for event in events if event["event"] == "attached")
+        self.assertEqual(attached["pid"], tail.pid)
+        # What was lapped while it went on is lost in gaps of its own.
+        self.assertEqual(sum(event["lost"] for event in events if event["event"] == "loss"), before)
 
         publisher.kill()
         last = self.publish("last")
