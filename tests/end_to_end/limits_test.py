@@ -117,6 +117,7 @@ class Exports(LimitsTest):
     """A file of `export` has its name when it is complete, and not before."""
     RECORDS, RECORD_BYTES = 1_500_000, 56
     TRIES = 100
+    NICE = 10
 
     def setUp(self):
         super().setUp()
@@ -141,12 +142,22 @@ class Exports(LimitsTest):
             return 0
 
     def held_export(self):
-        """An export that is stopped (SIGSTOP) before it has written half of its records."""
+        """An export that is stopped (SIGSTOP) before it has written half of its records.
+
+        It shares one processor with this test and has a tenth of this test's weight, so that this
+        test sees its first bytes in time, however busy the machine is.
+        """
+        processors = os.sched_getaffinity(0)
         for number in range(self.TRIES):
-            export = self.start(f"held-{number}", "export", "--out", self.out)
-            while self.written_bytes() == 0 and export.alive():
-                pass  # without a pause, in which it would be complete
-            export.signal(signal.SIGSTOP)
+            os.sched_setaffinity(0, {min(processors)})
+            try:
+                export = self.start(f"held-{number}", "export", "--out", self.out,
+                                    preexec_fn=lambda: os.nice(self.NICE))
+                while self.written_bytes() == 0 and export.alive():
+                    pass  # without a pause, in which it would be complete
+                export.signal(signal.SIGSTOP)
+            finally:
+                os.sched_setaffinity(0, processors)
             self.until("it to be stopped or ended",
                        lambda process=export: not process.alive() or stopped(process.pid))
             if export.alive() and 0 < self.written_bytes() < self.RECORDS * self.RECORD_BYTES // 2:
