@@ -136,10 +136,11 @@ class Family:
         publisher = self.bases.publish_on(trial, bus, 1)
         use = use_bus.Use(trial, bus, self.bases)
         slots = 65536 // (32 if bus.schema == "kv16" else 64)
+        # In the journal's own folder: beside it are kept schemas and metadata.
         unused = [path for path in bus.journal.glob("*/*")
-                  if path.parent.name != "schemas"
-                  and (path.name == "retention"
-                       or int(path.name[:20]) * slots >= bus.expected.published)]
+                  if path.name == "retention"
+                  or path.suffix in (".jnl", ".sum", ".idx")
+                  and int(path.stem) * slots >= bus.expected.published]
         if not unused:
             publisher.kill()
             return False
