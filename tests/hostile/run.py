@@ -222,8 +222,10 @@ def main():
     if not os.access(program, os.X_OK):
         parser.error(f"LAPWING_BIN={program} is not a program: build it, then set LAPWING_BIN")
     print(f"seed {options.seed}", flush=True)
-    # Under nohup this would be ignored by the commands as well, which SIGHUP is to end.
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    # Under nohup or in the background the commands would ignore these, which are to end them.
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     if options.only is None and not own_tests():
         return 1
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="lapwing-hostile-"))
