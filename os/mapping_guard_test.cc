@@ -1,0 +1,72 @@
+#include "os/mapping_guard.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "testing/child_process.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::size_t kBytes = 64 * 1024;
+
+// A mapped file, which is truncated to nothing.
+struct Truncated {
+  Truncated() {
+    const int fd = ::memfd_create("truncated", MFD_CLOEXEC);
+    const char letter = 'x';
+    if (::ftruncate(fd, kBytes) != 0 || ::pwrite(fd, &letter, 1, 0) != 1) ::_exit(2);
+    begin =
+        static_cast<const volatile char*>(::mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, fd, 0));
+    if (begin[0] != letter || ::ftruncate(fd, 0) != 0) ::_exit(3);
+  }
+  const volatile char* begin;
+};
+
+TEST_CASE("A guarded mapping of a truncated file reads as zeros", "[mapping_guard]") {
+  ChildProcess child([] {
+    guard_mappings();
+    const Truncated file;
+    const GuardedRange range(const_cast<const char*>(file.begin), kBytes);
+    return file.begin[0] == 0 && file.begin[kBytes - 1] == 0 ? 0 : 1;
+  });
+  CHECK(child.wait() == 0);
+}
+
+TEST_CASE("Without a guard, and after it, the read ends the process", "[mapping_guard]") {
+  const bool has_ended = GENERATE(false, true);
+  ChildProcess child([has_ended] {
+    const rlimit no_core{};
+    ::setrlimit(RLIMIT_CORE, &no_core);
+    ::signal(SIGBUS, SIG_DFL);  // a sanitizer has a handler
+    guard_mappings();
+    const Truncated file;
+    if (has_ended) {
+      const GuardedRange range(const_cast<const char*>(file.begin), kBytes);
+    }
+    return static_cast<int>(file.begin[0]);
+  });
+  CHECK(child.wait() == -SIGBUS);
+}
+
+TEST_CASE("A guard moves with its owner", "[mapping_guard]") {
+  ChildProcess child([] {
+    guard_mappings();
+    const Truncated file;
+    GuardedRange range;
+    {
+      GuardedRange made(const_cast<const char*>(file.begin), kBytes);
+      range = std::move(made);
+    }
+    return static_cast<int>(file.begin[0]);
+  });
+  CHECK(child.wait() == 0);
+}
+
+}  // namespace
+}  // namespace lapwing

@@ -1,0 +1,48 @@
+// What the kernel reports of a process in /proc.
+//
+// A pid is valid in one pid namespace, and the kernel reuses it. Start ticks tell two processes with
+// the same pid apart; they depend on the time namespace of the reader. So both namespaces belong to
+// the identity.
+//
+// Thread safety: free functions.
+#pragma once
+
+#include <cstdint>
+
+namespace lapwing {
+
+// Namespaces of a process, by the inodes of /proc/PID/ns. 0: not known.
+struct ProcessNamespaces {
+  std::uint64_t pid = 0;
+  std::uint64_t time = 0;
+
+  friend bool operator==(const ProcessNamespaces&, const ProcessNamespaces&) = default;
+};
+
+struct ProcessIdentity {
+  std::uint32_t pid = 0;          // 0: not known
+  std::uint64_t start_ticks = 0;  // clock ticks from boot to its start; 0: not known
+  ProcessNamespaces namespaces;   // of the process that noted pid and start_ticks
+};
+
+enum class ProcessState : std::uint32_t {
+  kUnknown = 0,  // another pid namespace, or the kernel does not report it
+  kRunning = 1,
+  kStopped = 2,  // by a signal or a debugger
+  kEnded = 3,    // it does not exist, or is a zombie, or its pid belongs to another process
+};
+
+// Namespaces of this process.
+ProcessNamespaces own_namespaces();
+// A process of this pid namespace. start_ticks is 0 if the kernel does not report it.
+ProcessIdentity identity_of(std::uint32_t pid);
+ProcessState state_of(const ProcessIdentity& process);
+
+// The same by pid only. False if the kernel does not report the process.
+bool is_stopped(std::uint32_t pid);
+bool has_ended(std::uint32_t pid);
+
+// "running", "stopped", "ended", "unknown".
+const char* name_of(ProcessState state);
+
+}  // namespace lapwing
