@@ -167,6 +167,8 @@ class ArchiveFixture {
   Sequence head() const { return head_; }
   std::uint64_t now_ns() const { return now_ns_; }
   std::uint64_t wall_ns() const { return wall_ns_; }
+  // Somebody sets the clock.
+  void step_wall_clock(std::int64_t ns) { wall_ns_ += static_cast<std::uint64_t>(ns); }
   void pass_time(std::uint64_t ns) {
     now_ns_ += ns;
     wall_ns_ += ns;

@@ -748,6 +748,51 @@ TEST_CASE("Retention by age removes segments of this session and of earlier ones
   CHECK(bench.disk.exists(bench.path(3, "jnl")).value());
 }
 
+TEST_CASE("Retention by age keeps fresh segments after a step of the wall clock") {
+  constexpr std::int64_t kYearNs = 365LL * 24 * 3600 * 1'000'000'000;
+  ArchiveFixture::Options options{.root = kRoot};
+  options.retention.age_ns_max = 60'000'000'000;
+  Bench bench(1, {}, options);
+  REQUIRE(bench.publisher.begin(1, 1).ok());
+  bench.publisher.publish_all(2 * kSegmentSlots);
+  REQUIRE(bench.publisher.close().ok());
+  bench.publisher.drop_archiver();
+  REQUIRE(bench.publisher.begin(2, 2 * kSegmentSlots + 1).ok());
+  bench.publisher.publish_all(kSegmentSlots + 10);
+  REQUIRE(flush(bench));
+  const std::int64_t step_ns = GENERATE(kYearNs, -kYearNs);
+  INFO("step " << step_ns);
+  bench.publisher.step_wall_clock(step_ns);
+  bench.publisher.pass_time(50'000'000'000);
+  for (int i = 0; i < 20; ++i) bench.publisher.step();
+  CHECK(bench.archiver().oldest() == 1);
+  // What becomes old goes nevertheless.
+  bench.publisher.pass_time(20'000'000'000);
+  for (int i = 0; i < 20; ++i) bench.publisher.step();
+  CHECK(bench.archiver().oldest() == 3 * kSegmentSlots + 1);
+}
+
+TEST_CASE("Segments from the future are removed when the session is older than the limit") {
+  constexpr std::int64_t kYearNs = 365LL * 24 * 3600 * 1'000'000'000;
+  ArchiveFixture::Options options{.root = kRoot};
+  options.retention.age_ns_max = 60'000'000'000;
+  Bench bench(1, {}, options);
+  REQUIRE(bench.publisher.begin(1, 1).ok());
+  bench.publisher.publish_all(2 * kSegmentSlots);
+  REQUIRE(bench.publisher.close().ok());
+  bench.publisher.drop_archiver();
+  bench.publisher.step_wall_clock(-kYearNs);
+  REQUIRE(bench.publisher.begin(2, 2 * kSegmentSlots + 1).ok());
+  bench.publisher.publish_all(10);
+  REQUIRE(flush(bench));
+  bench.publisher.pass_time(50'000'000'000);
+  for (int i = 0; i < 20; ++i) bench.publisher.step();
+  CHECK(bench.archiver().oldest() == 1);
+  bench.publisher.pass_time(20'000'000'000);
+  for (int i = 0; i < 20; ++i) bench.publisher.step();
+  CHECK(bench.archiver().oldest() == 2 * kSegmentSlots + 1);
+}
+
 TEST_CASE("The time index never decreases and a full segment ends with its own last sequence") {
   Bench bench(3, {.complete_percent = 60, .reorder = true});
   REQUIRE(bench.publisher.begin(1, 1).ok());

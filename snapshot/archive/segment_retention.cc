@@ -67,6 +67,7 @@ bool SegmentRetention::pruning() const {
 
 void SegmentRetention::advance(WriteQueue& queue, const Turn& turn) {
   next_ns_ = UINT64_MAX;
+  note_times(turn);
   if (step_ == Step::kRecording) finish_recording(queue, turn);
   if (step_ == Step::kUnlinking) finish_unlinking(queue);
   if (step_ == Step::kNone && !turn.closing) look(queue, turn);
@@ -130,7 +131,7 @@ void SegmentRetention::look(WriteQueue& queue, const Turn& turn) {
 bool SegmentRetention::is_due(const Turn& turn) {
   if (options_.limits.bytes_max != 0 && kept_bytes(turn) > options_.limits.bytes_max) return true;
   if (options_.limits.age_ns_max == 0 || turn.now_ns < age_checked_ns_ + kAgeCheckNs) return false;
-  if (is_too_old(turn.wall_ns)) return true;  // and the one after it is looked at at once
+  if (is_too_old(turn)) return true;  // and the one after it is looked at at once
   age_checked_ns_ = turn.now_ns;
   return false;
 }
@@ -145,9 +146,27 @@ std::uint64_t SegmentRetention::kept_bytes(const Turn& turn) const {
   return bytes;
 }
 
-bool SegmentRetention::is_too_old(std::uint64_t wall_ns) {
+void SegmentRetention::note_times(const Turn& turn) {
+  if (began_wall_ns_ == 0) {
+    began_ns_ = turn.now_ns;
+    began_wall_ns_ = turn.wall_ns;
+  }
+  if (options_.limits.age_ns_max == 0) return;
+  while (journal_.geometry.segment_last(next_ + finished_ns_.size()) <= turn.durable) {
+    finished_ns_.push_back(turn.now_ns);
+  }
+}
+
+bool SegmentRetention::is_too_old(const Turn& turn) {
+  const std::uint64_t session_ns = turn.now_ns - began_ns_;
+  const bool is_of_session = discarded_.empty() && before_.empty();
+  if (is_of_session) {
+    return !finished_ns_.empty() && turn.now_ns - finished_ns_.front() > options_.limits.age_ns_max;
+  }
   const std::uint64_t newest_ns = newest_of_front();
-  return newest_ns != 0 && wall_ns > newest_ns && wall_ns - newest_ns > options_.limits.age_ns_max;
+  if (newest_ns == 0) return false;
+  const std::uint64_t before_session_ns = began_wall_ns_ - std::min(began_wall_ns_, newest_ns);
+  return session_ns + before_session_ns > options_.limits.age_ns_max;
 }
 
 // When the newest record of the oldest segment was published; 0: unknown. A power cut may have
@@ -183,6 +202,7 @@ void SegmentRetention::give_up_front(WriteQueue& queue) {
   given_up_ = front();
   if (before_.empty()) {
     ++next_;
+    if (!finished_ns_.empty()) finished_ns_.pop_front();
   } else {
     before_.pop_front();
   }

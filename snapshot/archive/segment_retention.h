@@ -35,7 +35,10 @@ struct Retention {
   // written or prepared, are not counted: a power cut removes them, so counting them could remove
   // all durable records. 0: no limit.
   std::uint64_t bytes_max = 0;
-  std::uint64_t age_ns_max = 0;  // of a segment's newest record; 0: no limit
+  // Of a segment's newest record; 0: no limit. A step of the wall clock makes no record of this session
+  // older: its segments are timed by the monotonic clock. Older segments are timed by the wall clock
+  // as it was when the session began; a time after that counts as that moment.
+  std::uint64_t age_ns_max = 0;
 };
 
 inline constexpr std::uint64_t kAgeCheckNs = 1'000'000'000;  // between looks at the oldest's age
@@ -104,7 +107,8 @@ class SegmentRetention {
   void look(WriteQueue& queue, const Turn& turn);
   bool is_due(const Turn& turn);
   std::uint64_t kept_bytes(const Turn& turn) const;
-  bool is_too_old(std::uint64_t wall_ns);
+  void note_times(const Turn& turn);
+  bool is_too_old(const Turn& turn);
   std::uint64_t newest_of_front() const;
   std::uint64_t newest_wall_ns(const JournalFiles& journal, std::uint64_t segment) const;
   void give_up_front(WriteQueue& queue);
@@ -134,6 +138,11 @@ class SegmentRetention {
   bool is_discarded_ = false;   // … of the oldest discarded journal
   RequestBatch sync_;
   std::uint64_t age_checked_ns_ = 0;
+  // Of the first turn: the session's begin by both clocks.
+  std::uint64_t began_ns_ = 0;
+  std::uint64_t began_wall_ns_ = 0;
+  // Monotonic times at which segments from next_ on were found to be durable as a whole.
+  std::deque<std::uint64_t> finished_ns_;
   std::uint64_t next_ns_ = UINT64_MAX;
   std::uint64_t removed_count_ = 0;
   std::uint64_t failed_count_ = 0;
