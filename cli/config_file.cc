@@ -3,9 +3,11 @@
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +26,40 @@ std::optional<std::string> text_of_value(const toml::node& value) {
   if (const auto* number = value.as_integer()) return absl::StrCat(number->get());
   if (const auto* number = value.as_floating_point()) return absl::StrCat(number->get());
   return std::nullopt;
+}
+
+// The parser makes a table for each part of a dotted key, and its tables end recursively: a key of a
+// hundred thousand parts would exhaust the stack. No option has more than two.
+constexpr std::size_t kKeyPartsMax = 32;
+
+// The number of the line with a key of more parts; 0: there is none.
+std::size_t line_of_long_key(std::string_view text) {
+  std::size_t line = 1;
+  std::size_t dots = 0;
+  std::string_view end;  // of the string that it is in; empty: it is in none
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') ++line;
+    if (!end.empty()) {
+      if (c == '\\' && end.front() == '"') {
+        ++i;
+      } else if (text.substr(i).starts_with(end)) {
+        i += end.size() - 1;
+        end = {};
+      }
+    } else if (c == '"' || c == '\'') {
+      const std::string_view three = c == '"' ? "\"\"\"" : "\'\'\'";
+      end = text.substr(i).starts_with(three) ? three : three.substr(0, 1);
+      i += end.size() - 1;
+    } else if (c == '#') {
+      i = std::min(text.find('\n', i), text.size()) - 1;
+    } else if (c == '.') {
+      if (++dots >= kKeyPartsMax) return line;
+    } else if (std::string_view("\n=,[]{}").find(c) != std::string_view::npos) {
+      dots = 0;
+    }
+  }
+  return 0;
 }
 
 class ConfigFile {
@@ -52,6 +88,12 @@ class ConfigFile {
 absl::Status ConfigFile::apply() {
   const absl::StatusOr<std::string> text = read_small_file(path_, kConfigBytesMax);
   if (!text.ok()) return text.status();
+  if (const std::size_t line = line_of_long_key(*text); line != 0) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat(path_, ", line ", line, ": a key has more than ", kKeyPartsMax,
+                                   " parts. Write options as on the command line, without the "
+                                   "dashes."));
+  }
   const toml::parse_result parsed = toml::parse(*text);
   if (!parsed) {
     return make_error(Errc::kInvalidArgument,

@@ -55,6 +55,20 @@ class Config(harness.ProgramTest):
                          RECORDS)
         self.assertTrue((self.bus / "bus.json").exists())
 
+    def test_no_file_exhausts_the_stack(self):
+        deep = ".".join(["a"] * 200_000)
+        for text in (f"{deep} = 1\n", f"[{deep}]\n", f"[[{deep}]]\n", f"x = {{ {deep} = 1 }}\n",
+                     f"x = [\n{{ {deep} = 1 }}]\n", f"'a'.{deep} = 1\n", f'"#".{deep} = 1\n'):
+            self.refused(text, "a key has more than 32 parts")
+        self.refused("x = " + "[" * 100_000, "line 1")
+        self.refused("x = " + "{ a = " * 100_000, "line 1")
+
+    def test_dots_in_values_and_comments_are_no_parts_of_a_key(self):
+        dots = "." * 100
+        self.bus = self.folder / f"bus{dots}"
+        text = self.publisher_config(f"summary = true # {dots}\n# {dots}\n")
+        self.assertEqual(self.published(text)["records"], RECORDS)
+
     def test_the_command_line_wins(self):
         text = self.publisher_config("summary = true\ncapacity = 1024\n")
         summary = self.published(text, "--source", "synthetic:records=7", "--capacity", "2048")
