@@ -16,6 +16,7 @@
 #include "os/huge_pages.h"
 #include "os/kernel.h"
 #include "os/mapping.h"
+#include "os/process_state.h"
 #include "os/sharing.h"
 #include "os/system_error.h"
 #include "os/unique_fd.h"
@@ -68,6 +69,9 @@ RingHeader make_header(const RingSpec& spec, std::uint64_t capacity) {
       std::max(spec.ring_first, ring_oldest(1, spec.session_first - 1, capacity));
   header.created_wall_ns = wall_ns();
   header.publisher_pid = static_cast<std::uint32_t>(getpid());
+  const ProcessNamespaces namespaces = own_namespaces();
+  header.publisher_pid_namespace = namespaces.pid;
+  header.publisher_time_namespace = namespaces.time;
   header.has_journal = spec.has_journal ? 1 : 0;
   header.directory_device = spec.owner.device;
   header.directory_inode = spec.owner.inode;

@@ -1,6 +1,7 @@
 #include "bus/ring_map.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/mapping.h"
+#include "os/system_error.h"
 
 namespace lapwing {
 namespace {
@@ -51,7 +53,10 @@ absl::StatusOr<RingMap> RingMap::attach(const OpenRing& ring) {
 
 RingMap::RingMap(std::string path, const RingHeader& header,
                  boost::interprocess::mapped_region region)
-    : path_(std::move(path)), header_(header), region_(std::move(region)) {}
+    : path_(std::move(path)),
+      header_(header),
+      region_(std::move(region)),
+      guard_(region_.get_address(), region_.get_size()) {}
 
 const RingWords& RingMap::words() const {
   return words_in(region_);
@@ -61,17 +66,24 @@ const std::byte* RingMap::slots() const {
   return static_cast<std::byte*>(region_.get_address()) + kRingHeaderBytes;
 }
 
-absl::StatusOr<RingWordsMap> RingWordsMap::attach(const OpenRing& ring) {
-  auto region = map_first(ring, kRingHeaderBytes);
-  if (!region.ok()) return region.status();
-  return RingWordsMap(*std::move(region));
+absl::StatusOr<RingWordsCopy> RingWordsCopy::read(const OpenRing& ring) {
+  RingWordsCopy copy;
+  if (absl::Status done = copy.refresh(ring); !done.ok()) return done;
+  return copy;
 }
 
-RingWordsMap::RingWordsMap(boost::interprocess::mapped_region region)
-    : region_(std::move(region)) {}
-
-const RingWords& RingWordsMap::words() const {
-  return words_in(region_);
+absl::Status RingWordsCopy::refresh(const OpenRing& ring) {
+  auto words = std::make_unique<RingWords>();
+  const ssize_t bytes = ::pread(ring.fd(), words.get(), sizeof(RingWords), kPageBytes);
+  if (bytes < 0) return make_system_error(errno, absl::StrCat("reading the ring ", ring.path()));
+  if (bytes != ssize_t{sizeof(RingWords)}) {
+    return make_error(Errc::kDamaged,
+                      absl::StrCat("ring file ", ring.path(),
+                                   " has been truncated; restart the publisher, which makes a new "
+                                   "ring"));
+  }
+  words_ = std::move(words);
+  return absl::OkStatus();
 }
 
 }  // namespace lapwing

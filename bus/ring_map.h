@@ -1,20 +1,23 @@
-// A reader's mapping of a ring file, read-only: of all of it, or of its words alone. OpenRing checks
+// A reader's mapping of a ring file, read-only, and a copy of its words for monitors. OpenRing checks
 // a copy of the header before that.
 //
 // Thread safety: const, any thread; not to be moved or destroyed while another thread uses the
 // mapping. The mapping is MADV_DONTFORK and stays valid when the file loses its name.
 //
 // The file's owner could truncate it under a reader, which would then die of SIGBUS; its mode
-// (0400) and its owner, the publisher's user, are what guards against that. attach() faults in
+// (0400) and its owner, the publisher's user, are what guards against that. A monitor, which maps
+// rings of users that it does not trust, uses os/mapping_guard.h. attach() faults in
 // every page that it maps, so a file that shrinks before that is an error.
 #pragma once
 
 #include <boost/interprocess/mapped_region.hpp>
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "bus/open_ring.h"
+#include "os/mapping_guard.h"
 #include "proto/ring_layout.h"
 
 namespace lapwing {
@@ -40,20 +43,27 @@ class RingMap {
   std::string path_;
   RingHeader header_;
   boost::interprocess::mapped_region region_;
+  GuardedRange guard_;  // of the region
 };
 
-// For whoever reads no record: the header page and the words, and none of the slots.
-class RingWordsMap {
+// A copy of a ring's words, for monitors. It is read from the file and not mapped: a file that its
+// owner truncates is an error here, and would be a SIGBUS in a mapping.
+//
+// Each word is read whole: the kernel copies aligned words of 8 bytes. The words are of different
+// moments, as they are in a mapping.
+class RingWordsCopy {
  public:
-  // Errors: kDamaged for a file that has shrunk since it was opened; kSystem.
-  static absl::StatusOr<RingWordsMap> attach(const OpenRing& ring);
+  // Errors: those of refresh().
+  static absl::StatusOr<RingWordsCopy> read(const OpenRing& ring);
 
-  const RingWords& words() const;
+  // Reads them again. Errors: kDamaged (the file has shrunk), kSystem; then the copy is as it was.
+  absl::Status refresh(const OpenRing& ring);
+  const RingWords& words() const { return *words_; }
 
  private:
-  explicit RingWordsMap(boost::interprocess::mapped_region region);
+  RingWordsCopy() : words_(std::make_unique<RingWords>()) {}
 
-  boost::interprocess::mapped_region region_;
+  std::unique_ptr<RingWords> words_;
 };
 
 }  // namespace lapwing

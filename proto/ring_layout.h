@@ -66,7 +66,10 @@ struct RingHeader {
   std::uint64_t directory_device;  // st_dev
   std::uint64_t directory_inode;   // st_ino
   std::uint64_t schema_hash;       // of the description of `schema` (lapwing/schema.h); 0: none
-  std::uint8_t reserved[3848];
+  // In which publisher_pid and the heartbeat are valid: inodes of /proc/self/ns; 0: not said.
+  std::uint64_t publisher_pid_namespace;
+  std::uint64_t publisher_time_namespace;
+  std::uint8_t reserved[3832];
   std::uint64_t checksum;  // XXH3-64 of the page's first 4,088 bytes
 };
 static_assert(sizeof(RingHeader) == kPageBytes);
@@ -89,6 +92,8 @@ static_assert(offsetof(RingHeader, bus_name) == 152);
 static_assert(offsetof(RingHeader, directory_device) == 216);
 static_assert(offsetof(RingHeader, directory_inode) == 224);
 static_assert(offsetof(RingHeader, schema_hash) == 232);
+static_assert(offsetof(RingHeader, publisher_pid_namespace) == 240);
+static_assert(offsetof(RingHeader, publisher_time_namespace) == 248);
 static_assert(offsetof(RingHeader, checksum) == 4088);
 
 enum class RingState : std::uint64_t { kRunning = 1, kClosed = 2 };

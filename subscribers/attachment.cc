@@ -272,10 +272,10 @@ bool Attachment::closed() const {
   return session != nullptr && session->end && session->end->how == SessionEnd::kClosed;
 }
 
-std::uint64_t Attachment::heartbeat_age_ns(std::uint64_t now_ns) const {
+std::uint64_t Attachment::heartbeat_age_ns(std::uint64_t now_ns) {
   if (!has_publisher_) return 0;
-  const std::uint64_t beat_ns = load_heartbeat(map_->words());
-  return now_ns > beat_ns ? now_ns - beat_ns : 0;
+  if (!heartbeat_) heartbeat_.emplace(map_->header());
+  return heartbeat_->age_ns(map_->words(), now_ns);
 }
 
 std::vector<ListedJournal> Attachment::journals() const {

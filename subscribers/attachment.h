@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bus/control/client.h"
+#include "bus/heartbeat_watch.h"
 #include "bus/ring_map.h"
 #include "bus/ring_reader.h"
 #include "lapwing/sequence.h"
@@ -100,8 +101,8 @@ class Attachment {
   // looked at.
   bool closed() const;
   bool ring_closed() const;
-  // How old the publisher's last heartbeat is; 0 without a publisher.
-  std::uint64_t heartbeat_age_ns(std::uint64_t now_ns) const;
+  // Age of the publisher's last heartbeat (bus/heartbeat_watch.h); 0 without a publisher.
+  std::uint64_t heartbeat_age_ns(std::uint64_t now_ns);
 
   // The sessions of this journal, at least this one.
   std::vector<SessionLeg> sessions() const;
@@ -126,6 +127,7 @@ class Attachment {
   std::optional<ControlClient> control_;
   std::string why_no_place_;
   std::shared_ptr<const RingMap> map_;
+  std::optional<HeartbeatWatch> heartbeat_;  // of the map's publisher, from the first question on
   std::optional<RingReader> ring_;
   std::unique_ptr<PosixDisk> disk_;  // before the journal: it borrows it
   std::unique_ptr<JournalReader> journal_;

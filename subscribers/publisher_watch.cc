@@ -29,7 +29,7 @@ void PublisherWatch::look(Attachment& attachment, std::uint64_t now_ns) {
   }
 }
 
-bool PublisherWatch::stale_due(const Attachment& attachment, std::uint64_t records,
+bool PublisherWatch::stale_due(Attachment& attachment, std::uint64_t records,
                                std::uint64_t now_ns) {
   if (records != records_) {
     records_ = records;

@@ -42,7 +42,7 @@ class PublisherWatch {
   // Looks at the ring's state, and every kSocketCheckNs at the socket and the heartbeat.
   void look(Attachment& attachment, std::uint64_t now_ns);
   // True once for each silence, while the publisher lives. `records`: delivered so far.
-  bool stale_due(const Attachment& attachment, std::uint64_t records, std::uint64_t now_ns);
+  bool stale_due(Attachment& attachment, std::uint64_t records, std::uint64_t now_ns);
 
  private:
   const std::uint64_t stale_after_ns_;

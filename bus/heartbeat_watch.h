@@ -1,0 +1,49 @@
+// How old a publisher's heartbeat is.
+//
+// The heartbeat is a time of the publisher's CLOCK_MONOTONIC. A reader in the same time namespace
+// subtracts it from its own clock. In another time namespace that clock has another offset. Then,
+// and if the heartbeat is from the future, the reader measures by its own clock for how long the
+// value has not changed. So the first age is 0, and a publisher that is silent is noticed late
+// instead of never, or at once although it lives.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <cstdint>
+
+#include "os/process_state.h"
+#include "proto/ring_layout.h"
+#include "proto/ring_words.h"
+
+namespace lapwing {
+
+class HeartbeatWatch {
+ public:
+  explicit HeartbeatWatch(const RingHeader& ring)
+      : has_same_clock_(ring.publisher_time_namespace == 0 ||
+                        ring.publisher_time_namespace == own_namespaces().time) {}
+
+  std::uint64_t age_ns(const RingWords& words, std::uint64_t now_ns) {
+    const std::uint64_t beat_ns = load_heartbeat(words);
+    if (beat_ns != seen_ || since_ns_ == 0) {
+      seen_ = beat_ns;
+      since_ns_ = now_ns;
+    }
+    if (is_measured_by_change(beat_ns, now_ns)) return now_ns - since_ns_;
+    return now_ns > beat_ns ? now_ns - beat_ns : 0;
+  }
+  // Whether the age is the time since the first look at this value, so that one look proves nothing.
+  bool is_measured_by_change(std::uint64_t beat_ns, std::uint64_t now_ns) const {
+    return !has_same_clock_ || beat_ns > now_ns + kClockReadNs;
+  }
+
+ private:
+  // The reader's time is taken before the heartbeat is loaded.
+  static constexpr std::uint64_t kClockReadNs = 1'000'000'000;
+
+  bool has_same_clock_;
+  std::uint64_t seen_ = 0;
+  std::uint64_t since_ns_ = 0;
+};
+
+}  // namespace lapwing
