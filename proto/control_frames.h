@@ -25,10 +25,12 @@ inline constexpr std::uint16_t kFrameVersion = 1;         // of the header and o
 //  1  frames have exactly their first sizes; unknown ones are violations
 //  2  the rules above; tags of List and Prune; the head that a subscriber saw
 //  3  ListEvents; LatencyReport; what a subscriber's Report says from `wait` on
-inline constexpr std::uint32_t kControlVersion = 3;    // the newest
-inline constexpr std::uint32_t kEventsVersionMin = 3;  // the oldest whose publisher lists events
-inline constexpr std::uint32_t kServedVersionMin = 1;  // the oldest that a publisher serves
-inline constexpr std::uint32_t kClientVersionMin = 2;  // the oldest that a client can do with
+//  4  missing subscribers and Forget; the namespaces of a Welcome; report ages
+inline constexpr std::uint32_t kControlVersion = 4;     // the newest
+inline constexpr std::uint32_t kEventsVersionMin = 3;   // the oldest whose publisher lists events
+inline constexpr std::uint32_t kMissingVersionMin = 4;  // … and missing subscribers
+inline constexpr std::uint32_t kServedVersionMin = 1;   // the oldest that a publisher serves
+inline constexpr std::uint32_t kClientVersionMin = 2;   // the oldest that a client can do with
 
 enum class FrameType : std::uint16_t {
   kHello = 1,            // subscriber -> publisher
@@ -47,6 +49,8 @@ enum class FrameType : std::uint16_t {
   kEventInfo = 14,       // <-
   kEndOfEvents = 15,     // <-
   kLatencyReport = 16,   // ->, and <- behind the SubscriberInfo that it belongs to
+  kForget = 17,          // ->
+  kForgotten = 18,       // <-
   // On the socket of a channel; kRefused is used there, too (proto/channel_frames.h).
   kChannelHello = 32,    // connecting -> listening side
   kChannelWelcome = 33,  // listening -> connecting side
@@ -78,6 +82,7 @@ enum class ClientState : std::uint32_t {
   kLive = 2,     // reading the ring
   kFilling = 3,  // reading the journal
   kStopped = 4,  // ended at a gap
+  kMissing = 5,  // only in a SubscriberInfo: attached when the last session ended, not since
 };
 
 // Why a client was refused or dropped. Out of descriptors: a pause in accepting.
@@ -103,8 +108,12 @@ enum class EventKind : std::uint32_t {
   kStall = 7,          // `count` publishes waited for the journal for more than 1,024 µs each
   kJournalFailed = 8,  // errno is `sys_errno`
   kJournalShed = 9,    // the publisher gave the journal up: the disk was too slow
+  kKilled = 10,   // the publisher of the last session (`pid`) ended without closing it, for `text`
+  kSession = 11,  // this session began; `position` is its first sequence
+  kMissing = 12,  // a subscriber of the last session has not returned
+  kForgotten = 13,  // somebody had the publisher forget a missing subscriber
 };
-inline constexpr std::size_t kEventKinds = 9;
+inline constexpr std::size_t kEventKinds = 13;
 
 struct HelloFrame {
   FrameHeader header;
@@ -147,10 +156,12 @@ struct WelcomeFrame {
   char bus_name[64];
   char ring_path[512];
   char journal_path[512];
-  std::uint64_t schema_hash;  // of the ring's header
+  std::uint64_t schema_hash;     // of the ring's header
+  std::uint64_t pid_namespace;   // of the publisher: inode of /proc/self/ns/pid; 0: not said
+  std::uint64_t time_namespace;  // likewise
 };
 inline constexpr std::size_t kWelcomeBytesFirst = 1224;
-static_assert(sizeof(WelcomeFrame) == 1232);
+static_assert(sizeof(WelcomeFrame) == 1248);
 static_assert(offsetof(WelcomeFrame, session_id) == 16);
 static_assert(offsetof(WelcomeFrame, journal_id) == 32);
 static_assert(offsetof(WelcomeFrame, session_first_sequence) == 48);
@@ -168,6 +179,8 @@ static_assert(offsetof(WelcomeFrame, bus_name) == 136);
 static_assert(offsetof(WelcomeFrame, ring_path) == 200);
 static_assert(offsetof(WelcomeFrame, journal_path) == 712);
 static_assert(offsetof(WelcomeFrame, schema_hash) == 1224);
+static_assert(offsetof(WelcomeFrame, pid_namespace) == 1232);
+static_assert(offsetof(WelcomeFrame, time_namespace) == 1240);
 
 struct RefusedFrame {
   FrameHeader header;
@@ -273,10 +286,16 @@ struct SubscriberInfoFrame {
   std::uint32_t wait;       // and the others
   std::uint32_t on_gap;
   std::uint32_t observes;  // as its Hello said
-  std::uint32_t reserved;
+  std::uint32_t
+      pid_is_claimed;  // 1: `pid` is from its Hello; the kernel reports none to the publisher
+  std::uint64_t
+      process_start;  // clock ticks from boot, in the publisher's namespaces; 0: not known
+  // Since its last Report, or since it connected, by CLOCK_MONOTONIC; 0: not said.
+  std::uint64_t report_age_ns;
+  std::uint64_t missing_since_wall_ns;  // 0: it is attached
 };
 inline constexpr std::size_t kSubscriberInfoBytesFirst = 160;
-static_assert(sizeof(SubscriberInfoFrame) == 192);
+static_assert(sizeof(SubscriberInfoFrame) == 216);
 static_assert(offsetof(SubscriberInfoFrame, pid) == 16);
 static_assert(offsetof(SubscriberInfoFrame, uid) == 20);
 static_assert(offsetof(SubscriberInfoFrame, role) == 24);
@@ -296,6 +315,10 @@ static_assert(offsetof(SubscriberInfoFrame, head_seen) == 168);
 static_assert(offsetof(SubscriberInfoFrame, wait) == 176);
 static_assert(offsetof(SubscriberInfoFrame, on_gap) == 180);
 static_assert(offsetof(SubscriberInfoFrame, observes) == 184);
+static_assert(offsetof(SubscriberInfoFrame, pid_is_claimed) == 188);
+static_assert(offsetof(SubscriberInfoFrame, process_start) == 192);
+static_assert(offsetof(SubscriberInfoFrame, report_age_ns) == 200);
+static_assert(offsetof(SubscriberInfoFrame, missing_since_wall_ns) == 208);
 
 struct EndOfListFrame {
   FrameHeader header;
@@ -421,6 +444,33 @@ static_assert(offsetof(PrunedFrame, oldest) == 16);
 static_assert(offsetof(PrunedFrame, error) == 24);
 static_assert(offsetof(PrunedFrame, tag) == 32);
 
+// Removes missing subscribers from the publisher's list. The owner and root may.
+struct ForgetFrame {
+  FrameHeader header;
+  std::uint64_t tag;  // comes back in the answer
+  std::uint32_t all;  // 1: every missing subscriber, whatever its name
+  std::uint32_t reserved;
+  char name[64];
+};
+inline constexpr std::size_t kForgetBytesFirst = 96;
+static_assert(sizeof(ForgetFrame) == 96);
+static_assert(offsetof(ForgetFrame, tag) == 16);
+static_assert(offsetof(ForgetFrame, all) == 24);
+static_assert(offsetof(ForgetFrame, name) == 32);
+
+struct ForgottenFrame {
+  FrameHeader header;
+  std::uint64_t tag;
+  std::uint64_t count;  // of subscribers that were removed
+  std::uint32_t error;  // Errc
+  std::uint32_t reserved;
+};
+inline constexpr std::size_t kForgottenBytesFirst = 40;
+static_assert(sizeof(ForgottenFrame) == 40);
+static_assert(offsetof(ForgottenFrame, tag) == 16);
+static_assert(offsetof(ForgottenFrame, count) == 24);
+static_assert(offsetof(ForgottenFrame, error) == 32);
+
 // The longest frame that is received, of whatever type: room for those of newer peers.
 inline constexpr std::size_t kFrameBytesMax = 2048;
 static_assert(sizeof(WelcomeFrame) <= kFrameBytesMax);
@@ -461,6 +511,10 @@ constexpr std::size_t first_frame_bytes(FrameType type) {
       return kEndOfEventsBytesFirst;
     case FrameType::kLatencyReport:
       return kLatencyReportBytesFirst;
+    case FrameType::kForget:
+      return kForgetBytesFirst;
+    case FrameType::kForgotten:
+      return kForgottenBytesFirst;
     default:
       return 0;
   }
@@ -480,6 +534,7 @@ constexpr FrameLength control_frame_length(FrameType type) {
 
 // Limits of the publisher's side of the socket.
 inline constexpr std::size_t kClientsMax = 1024;
+inline constexpr std::size_t kMissingMax = 1024;  // subscribers that have not returned
 // Connections beyond that, for questions of the bus's owner and root: they can ask who has the others.
 inline constexpr std::size_t kQuestionsMax = 16;
 inline constexpr std::size_t kFramesQueuedMax = 64;           // for one client, then it is dropped

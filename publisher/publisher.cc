@@ -1,5 +1,7 @@
 #include "lapwing/publisher.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <filesystem>
@@ -26,6 +28,7 @@
 #include "publisher/lock_watch.h"
 #include "publisher/publisher_set_up.h"
 #include "publisher/record_options.h"
+#include "publisher/roster_keeper.h"
 #include "publisher/service_thread.h"
 #include "publisher/session_start.h"
 #include "snapshot/schema/first_difference.h"
@@ -58,6 +61,20 @@ absl::Status called_from_log() {
                     "thread that runs the hook. Call it from another thread");
 }
 
+// How a session ended that was not closed, for monitors.
+const char* meaning_of(SessionEnd end) {
+  switch (end) {
+    case SessionEnd::kRecovered:
+      return "its records were recovered from the ring";
+    case SessionEnd::kCut:
+      return "its ring is gone: records after the last sync may be lost";
+    case SessionEnd::kFailed:
+      return "its journal had failed";
+    default:
+      return "";
+  }
+}
+
 SubscriberInfo info_of(const SubscriberInfoFrame& frame) {
   SubscriberInfo info;
   info.name = get_text(frame.name);
@@ -77,12 +94,37 @@ SubscriberInfo info_of(const SubscriberInfoFrame& frame) {
   return info;
 }
 
+// What monitors should know of the session before this one, and that this one begins.
+std::vector<EventInfoFrame> events_of_start(const StartedSession& session) {
+  std::vector<EventInfoFrame> events;
+  const PastSession& past = session.past;
+  const bool is_first = !past.end;
+  const bool was_closed = past.end == SessionEnd::kClosed || past.end == SessionEnd::kUpstream;
+  if (!is_first && !was_closed) {
+    EventInfoFrame& killed = events.emplace_back(make_frame<EventInfoFrame>(FrameType::kEventInfo));
+    killed.kind = EventKind::kKilled;
+    killed.pid = past.publisher_pid;
+    killed.position = past.last;
+    set_text(killed.text, std::string(meaning_of(*past.end)));
+  }
+  EventInfoFrame& began = events.emplace_back(make_frame<EventInfoFrame>(FrameType::kEventInfo));
+  began.kind = EventKind::kSession;
+  began.pid = static_cast<std::uint32_t>(getpid());
+  began.position = session.first();
+  set_text(began.text, is_first     ? "first session"
+                       : was_closed ? "the last session was closed"
+                                    : "the last session was not closed");
+  return events;
+}
+
 }  // namespace
 
 struct Publisher::State : ControlledPublisher, detail::PublishPath {
   PublisherSetUp options;
-  StartedSession session;                   // before the threads: they borrow from it
-  LockWatch lock_watch;                     // of the session's locks
+  StartedSession session;  // before the threads: they borrow from it
+  LockWatch lock_watch;    // of the session's locks
+  RosterKeeper roster;
+  const ProcessNamespaces namespaces = own_namespaces();
   std::unique_ptr<FileThread> file_thread;  // null without a journal
   std::unique_ptr<ServiceThread> service_thread;
 
@@ -115,6 +157,8 @@ struct Publisher::State : ControlledPublisher, detail::PublishPath {
         options(std::move(given)),
         session(std::move(started)),
         lock_watch(session.locks, [this](const LogEntry& entry) { log(entry); }),
+        roster(options.directory, options.group, session.ring->header().boot_id,
+               [this](const LogEntry& entry) { log(entry); }),
         head_stride(session.ring->header().capacity / kHeadStrideParts),
         fork(*this, "publisher") {}
 
@@ -161,6 +205,7 @@ struct Publisher::State : ControlledPublisher, detail::PublishPath {
   }
 
   absl::Status start_threads();
+  void watch_files(std::uint64_t now_ns);
   // How many of the next `wanted` records the journal has let in already.
   std::uint64_t allowed(std::uint64_t wanted) const {
     const std::uint64_t room = limit > head ? limit - head : 0;
@@ -193,14 +238,17 @@ absl::Status Publisher::State::start_threads() {
     FileThread::Hooks hooks;
     hooks.log = [this](const LogEntry& entry) { log(entry); };
     hooks.on_progress = [this] { service_thread->progress(); };
-    hooks.on_turn = [this](std::uint64_t now_ns) { lock_watch.look(now_ns); };
+    hooks.on_turn = [this](std::uint64_t now_ns) { watch_files(now_ns); };
     file_thread = std::make_unique<FileThread>(
         std::move(session.archiver), words(), session.ring->header().capacity,
         options.on_journal_failure == OnJournalFailure::kStop, gate, attention, std::move(hooks));
     limit = gate_limit();
   }
   service_thread = std::make_unique<ServiceThread>(
-      ServerOptions{absl::StrCat(options.directory, "/", kControlSocketName), options.group},
+      ServerOptions{.path = absl::StrCat(options.directory, "/", kControlSocketName),
+                    .group = options.group,
+                    .expected = session.expected,
+                    .events = events_of_start(session)},
       *session.ring, *this, attention);
   if (absl::Status started = service_thread->start(options.threads); !started.ok()) return started;
   return file_thread != nullptr ? file_thread->start(options.threads) : absl::OkStatus();
@@ -221,7 +269,12 @@ std::optional<Errc> Publisher::State::prune_result() {
 
 // The service thread waits for no file; without a file thread there is nobody else to look.
 void Publisher::State::on_heartbeat(std::uint64_t now_ns) {
-  if (file_thread == nullptr) lock_watch.look(now_ns);
+  if (file_thread == nullptr) watch_files(now_ns);
+}
+
+void Publisher::State::watch_files(std::uint64_t now_ns) {
+  lock_watch.look(now_ns);
+  if (roster.is_due(now_ns)) roster.keep(now_ns, service_thread->roster());
 }
 
 // Durable is read before head, so a client never sees durable beyond head.
@@ -244,6 +297,8 @@ WelcomeFrame Publisher::State::welcome() {
   set_text(frame.bus_name, session.description.name);
   set_text(frame.ring_path, session.ring->path());
   set_text(frame.journal_path, session.description.journal_root);
+  frame.pid_namespace = namespaces.pid;
+  frame.time_namespace = namespaces.time;
   return frame;
 }
 
@@ -553,7 +608,10 @@ void Publisher::State::close() {
   step("close-ring");
   store_ring_state(words(), RingState::kClosed);
   step("close-socket");
-  if (service_thread != nullptr) service_thread->close();
+  if (service_thread != nullptr) {
+    service_thread->close();
+    roster.close(service_thread->roster());
+  }
   step("unlink-ring");
   close_result.Update(remove_names());
   // The write queue holds the lock too (see make_write_queue), so it goes first.

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -33,7 +34,8 @@ ServiceThread::ServiceThread(ServerOptions options, const RingFile& ring,
       ring_(&ring),
       words_(&ring.words()),
       publisher_(&publisher),
-      sleeper_(attention, kServiceSleeper) {
+      sleeper_(attention, kServiceSleeper),
+      roster_(options_.expected) {
   head_seen_ = load_head(*words_);
 }
 
@@ -66,7 +68,7 @@ void ServiceThread::run() {
     answer();
     note_stalls();
     note_journal();
-    publish_list();
+    publish_list(now);
     ring_doorbell(now);
     rest(now, std::min(next_ns, next_heartbeat_ns_));
   }
@@ -74,6 +76,8 @@ void ServiceThread::run() {
   futex_wake_all(doorbell_address(*words_));
   server_->turn(monotonic_ns());
   answer();
+  next_list_ns_ = 0;
+  publish_list(monotonic_ns());
   server_->close();
 }
 
@@ -172,22 +176,31 @@ void ServiceThread::wait(std::uint64_t timeout_ns) {
   if (ppoll(fds, 2, &timeout, nullptr) > 0) sleeper_.drain();
 }
 
-void ServiceThread::publish_list() {
+void ServiceThread::publish_list(std::uint64_t now_ns) {
   subscribers_.store(server_->subscriber_count());
   store_count(words_->subscribers, server_->subscriber_count());
   store_count(words_->gaps, server_->gaps_reported());
   store_count(words_->lost, server_->lost_reported());
-  const std::uint64_t now = monotonic_ns();
-  if (now < next_list_ns_) return;
-  next_list_ns_ = now + kListIntervalNs;
+  if (now_ns < next_list_ns_) return;
+  next_list_ns_ = now_ns + kListIntervalNs;
   std::vector<SubscriberInfoFrame> list = server_->subscribers();
+  std::vector<SubscriberInfoFrame> roster;
+  std::ranges::copy_if(list, std::back_inserter(roster),
+                       [](const SubscriberInfoFrame& one) { return one.observes == 0; });
+  std::ranges::copy(server_->missing().all(), std::back_inserter(roster));
   const std::lock_guard lock(list_mutex_);
   list_ = std::move(list);
+  roster_ = std::move(roster);
 }
 
 std::vector<SubscriberInfoFrame> ServiceThread::subscribers() const {
   const std::lock_guard lock(list_mutex_);
   return list_;
+}
+
+std::vector<SubscriberInfoFrame> ServiceThread::roster() const {
+  const std::lock_guard lock(list_mutex_);
+  return roster_;
 }
 
 }  // namespace lapwing

@@ -46,6 +46,8 @@ class ServiceThread {
   std::size_t subscriber_count() const { return static_cast<std::size_t>(subscribers_.load()); }
   std::uint64_t doorbells() const { return doorbells_.load(); }
   std::vector<SubscriberInfoFrame> subscribers() const;
+  // Those that a next session would have to expect: attached, without observers, or missing.
+  std::vector<SubscriberInfoFrame> roster() const;
 
  private:
   void run();
@@ -54,7 +56,7 @@ class ServiceThread {
   void ring_doorbell(std::uint64_t now_ns);
   void rest(std::uint64_t now_ns, std::uint64_t next_ns);
   void wait(std::uint64_t timeout_ns);
-  void publish_list();
+  void publish_list(std::uint64_t now_ns);
   void note_stalls();
   void note_journal();
 
@@ -68,7 +70,8 @@ class ServiceThread {
   SingleWriterWord subscribers_;
   Counter doorbells_;
   mutable std::mutex list_mutex_;
-  std::vector<SubscriberInfoFrame> list_;  // under list_mutex_
+  std::vector<SubscriberInfoFrame> list_;    // under list_mutex_
+  std::vector<SubscriberInfoFrame> roster_;  // likewise
   std::thread thread_;
 
   // Only the service thread touches these.

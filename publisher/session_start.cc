@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "bus/open_ring.h"
 #include "lapwing/error.h"
 #include "os/file_lock.h"
 #include "os/file_space.h"
@@ -30,6 +31,7 @@
 #include "snapshot/journal/journal_reader.h"
 #include "snapshot/journal/segment_file.h"
 #include "snapshot/recovery/forgotten_sessions.h"
+#include "snapshot/roster.h"
 #include "snapshot/schema/kept_schemas.h"
 #include "snapshot/schema/known_schemas.h"
 
@@ -116,6 +118,8 @@ class Starter {
   absl::Status make_directory(const std::string& directory, DirectoryUse use) const;
   absl::Status take_locks();
   absl::Status settle_past();
+  void note_past();
+  void read_expected();
   absl::Status resume_source();
   absl::StatusOr<std::vector<std::byte>> read_record(const SourceProgress& source);
   absl::Status check_continuation();
@@ -297,6 +301,8 @@ absl::Status Starter::settle_past() {
   session_id_ = *id;
   journal_id_ = *fresh_journal;
   session_.source_offset = options_.source_offset;
+  note_past();
+  read_expected();
   if (!options_.journal) return absl::OkStatus();
 
   absl::StatusOr<SessionLog> sessions = SessionLog::open(*session_.disk, places_.journal_root(),
@@ -311,6 +317,10 @@ absl::Status Starter::settle_past() {
   if (!settled.ok()) return settled.status();
   for (const LogEntry& entry : settled->log) log(entry);
   session_.settled = *std::move(settled);
+  if (const SessionRecord* const last = session_.sessions->last(); last != nullptr && last->end) {
+    if (session_.past.end != SessionEnd::kClosed) session_.past.end = last->end->how;
+    session_.past.last = last->end->last;
+  }
   if (session_.settled.next > kSequenceMax) {
     return make_error(Errc::kLimit,
                       absl::StrCat("the journal ", places_.journal_root(),
@@ -322,6 +332,31 @@ absl::Status Starter::settle_past() {
   if (!forgot.ok()) return forgot;
   const absl::Status fits = check_continuation();
   return fits.ok() && options_.resume ? resume_source() : fits;
+}
+
+// Before anything is settled: the ring of a killed publisher is removed by that.
+void Starter::note_past() {
+  const absl::StatusOr<BusDescription> bus = read_bus_description(options_.directory);
+  if (!bus.ok()) return;
+  session_.past.end = bus->closed ? SessionEnd::kClosed : SessionEnd::kNone;
+  if (bus->closed || !is_ring_path(bus->ring_path, bus->session_id)) return;
+  const absl::StatusOr<OpenRing> ring = OpenRing::open(bus->ring_path);
+  const absl::StatusOr<DirectoryIdentity> owner = places_.ring_owner();
+  if (ring.ok() && owner.ok() && ring->belongs_to(*owner)) {
+    session_.past.publisher_pid = ring->header().publisher_pid;
+  }
+}
+
+void Starter::read_expected() {
+  const absl::StatusOr<Roster> roster = read_roster(*session_.bus_disk, options_.directory);
+  if (roster.ok()) {
+    session_.expected = expected_by(*roster, boot_id_, wall_ns());
+  } else if (errc_of(roster.status()) != Errc::kNotFound) {
+    log(log_entry(LogEvent::kJournalTrouble,
+                  absl::StrCat(options_.directory, "/", kRosterFileName,
+                               " cannot be read: ", roster.status().message(),
+                               ". Monitors will not list subscribers that do not return.")));
+  }
 }
 
 // Called before the session begins, so a source that is refused leaves nothing behind.

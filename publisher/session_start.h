@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "bus/ring_file.h"
 #include "os/exclusive_lock.h"
 #include "os/io.h"
+#include "proto/control_frames.h"
 #include "publisher/publisher_set_up.h"
 #include "snapshot/archive/archiver.h"
 #include "snapshot/bus_directory.h"
@@ -23,6 +25,13 @@
 #include "snapshot/recovery/recovery.h"
 
 namespace lapwing {
+
+// How the session before this one ended.
+struct PastSession {
+  std::optional<SessionEnd> end;    // nullopt: there was none
+  Sequence last = 0;                // its newest sequence; 0: it has none, or there is no journal
+  std::uint32_t publisher_pid = 0;  // 0: not known
+};
 
 // What a started session owns; the publisher takes it over whole. Without a journal the pointers
 // that speak of one are null.
@@ -35,6 +44,8 @@ struct StartedSession {
   std::unique_ptr<RingFile> ring;
   std::unique_ptr<Archiver> archiver;
   Settled settled;
+  PastSession past;
+  std::vector<SubscriberInfoFrame> expected;  // attached when the last session ended
   BusDescription description;
   std::string announcement;  // the file; empty: it could not be made
   std::uint64_t source_offset = 0;

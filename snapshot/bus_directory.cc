@@ -26,6 +26,7 @@
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/journal/session_log.h"
 #include "snapshot/json_members.h"
+#include "snapshot/roster.h"
 
 namespace lapwing {
 namespace {
@@ -104,8 +105,9 @@ absl::StatusOr<bool> make_if_missing(const std::string& directory, std::optional
 }
 
 bool is_kept_by(DirectoryUse use, const std::string& name) {
-  static constexpr std::array kOfBus = {kBusFileName, kLockFileName, kJournalDirectoryName,
-                                        kMetadataFileName, kCheckpointDirectoryName};
+  static constexpr std::array kOfBus = {kBusFileName,          kLockFileName,
+                                        kJournalDirectoryName, kMetadataFileName,
+                                        kRosterFileName,       kCheckpointDirectoryName};
   static constexpr std::array kOfJournal = {kSessionsFileName, "sessions.copy", kLockFileName};
   if (use == DirectoryUse::kBus) return std::ranges::find(kOfBus, name) != kOfBus.end();
   return std::ranges::find(kOfJournal, name) != kOfJournal.end() ||

@@ -1,4 +1,4 @@
-// The bus directory, a bus's address: bus.json, control.sock, publisher.lock, journal/,
+// The bus directory, a bus's address: bus.json, control.sock, publisher.lock, roster.json, journal/,
 // checkpoint/, metadata.dbn. Creation, ownership checks, and the two small files that describe the
 // bus. The publisher's lock is os/exclusive_lock.h.
 //

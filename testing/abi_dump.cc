@@ -183,7 +183,8 @@ void dump_ring_layout(Dump& dump) {
   STRUCT(RingHeader, magic, abi_version, header_bytes, feature_bits, slot_bytes, record_bytes,
          capacity, journal_id, session_id, boot_id, session_first_sequence, ring_first_sequence,
          created_wall_ns, publisher_pid, has_journal, schema, bus_name, directory_device,
-         directory_inode, schema_hash, reserved, checksum);
+         directory_inode, schema_hash, publisher_pid_namespace,
+         publisher_time_namespace, reserved, checksum);
   STRUCT(RingWords, head, doorbell, archived, durable, oldest, journal_state, heartbeat, state,
          counters_kept, idle_wakes, doorbells, subscribers, gaps, lost, journal_bytes, stalls, syncs,
          reserved);
@@ -352,6 +353,7 @@ void dump_frame_constants(Dump& dump) {
   CONSTANT(kServedVersionMin);
   CONSTANT(kClientVersionMin);
   CONSTANT(kEventsVersionMin);
+  CONSTANT(kMissingVersionMin);
   CONSTANT(kDropReasons);
   CONSTANT(kEventKinds);
   CONSTANT(kLatencyCounts);
@@ -372,7 +374,10 @@ void dump_frame_constants(Dump& dump) {
   CONSTANT(kListEventsBytesFirst);
   CONSTANT(kEventInfoBytesFirst);
   CONSTANT(kEndOfEventsBytesFirst);
+  CONSTANT(kForgetBytesFirst);
+  CONSTANT(kForgottenBytesFirst);
   CONSTANT(kClientsMax);
+  CONSTANT(kMissingMax);
   CONSTANT(kQuestionsMax);
   CONSTANT(kFramesQueuedMax);
   CONSTANT(kFramesPerSecondMax);
@@ -380,13 +385,13 @@ void dump_frame_constants(Dump& dump) {
   CONSTANT(kAcceptPauseNs);
   ENUM(FrameType, kHello, kWelcome, kRefused, kFlush, kFlushed, kFlushFailed, kReport,
        kListSubscribers, kSubscriberInfo, kEndOfList, kPrune, kPruned, kListEvents,
-       kEventInfo, kEndOfEvents, kLatencyReport, kChannelHello, kChannelWelcome, kWake, kTakeOver, kHandedOver, kTakenOver);
+       kEventInfo, kEndOfEvents, kLatencyReport, kForget, kForgotten, kChannelHello, kChannelWelcome, kWake, kTakeOver, kHandedOver, kTakenOver);
   ENUM(ClientRole, kSubscriber, kTool);
-  ENUM(ClientState, kJoining, kLive, kFilling, kStopped);
+  ENUM(ClientState, kJoining, kLive, kFilling, kStopped, kMissing);
   ENUM(DropReason, kPeerNotAllowed, kTooManyClients, kHandshakeTimeout, kAbiMismatch,
        kOutOfDescriptors, kBadFrame, kTooManyFrames, kQueueFull);
   ENUM(EventKind, kAttached, kDetached, kGap, kLoss, kRefused, kDropped, kStall, kJournalFailed,
-       kJournalShed);
+       kJournalShed, kKilled, kSession, kMissing, kForgotten);
 }
 
 void dump_handshake_frames(Dump& dump) {
@@ -395,7 +400,7 @@ void dump_handshake_frames(Dump& dump) {
          reserved);
   STRUCT(WelcomeFrame, header, session_id, journal_id, session_first_sequence, durable, head,
          capacity, slot_bytes, record_bytes, has_journal, journal_state, journal_errno, version,
-         schema, bus_name, ring_path, journal_path, schema_hash);
+         schema, bus_name, ring_path, journal_path, schema_hash, pid_namespace, time_namespace);
   STRUCT(RefusedFrame, header, error, abi_version, message);
 }
 
@@ -409,7 +414,7 @@ void dump_request_frames(Dump& dump) {
   STRUCT(SubscriberInfoFrame, header, pid, uid, role, state, may_park, reported, position, records,
          gaps, lost, filled, connected_wall_ns, reported_wall_ns, name, tag, head_seen,
          wait, on_gap, observes,
-         reserved);
+         pid_is_claimed, process_start, report_age_ns, missing_since_wall_ns);
   STRUCT(EndOfListFrame, header, count, refused, dropped, tag, by_reason);
   STRUCT(LatencyReportFrame, header, tag, every, sum_ns, max_ns, negative, unstamped, counts);
   STRUCT(PruneFrame, header, below, tag);
@@ -418,6 +423,8 @@ void dump_request_frames(Dump& dump) {
   STRUCT(EventInfoFrame, header, tag, number, wall_ns, kind, reason, sys_errno, pid, uid, reserved,
          position, records, gaps, lost, filled, count, name, text);
   STRUCT(EndOfEventsFrame, header, tag, count, newest);
+  STRUCT(ForgetFrame, header, tag, all, reserved, name);
+  STRUCT(ForgottenFrame, header, tag, count, error, reserved);
 }
 
 void dump_errors(Dump& dump) {

@@ -63,7 +63,8 @@ class TestServer {
   AskedPublisher publisher_{*this};
 
  public:
-  explicit TestServer(std::optional<unsigned> group = std::nullopt, const std::string& where = "")
+  explicit TestServer(std::optional<unsigned> group = std::nullopt, const std::string& where = "",
+                      const std::vector<SubscriberInfoFrame>& expected = {})
       : path_(socket_in(where.empty() ? directory.path() : where)) {
     welcome = make_frame<WelcomeFrame>(FrameType::kWelcome);
     welcome.head = 100;
@@ -71,7 +72,8 @@ class TestServer {
     welcome.has_journal = 1;
     welcome.journal_state = static_cast<std::uint32_t>(JournalState::kGood);
     set_text(welcome.bus_name, "test");
-    auto started = ControlServer::start({path_, group}, publisher_);
+    auto started = ControlServer::start(
+        {.path = path_, .group = group, .expected = expected, .events = {}}, publisher_);
     REQUIRE(started.ok());
     server = *std::move(started);
   }

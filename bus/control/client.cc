@@ -52,6 +52,8 @@ std::uint64_t tag_of_answer(FrameType type, const Packet& packet) {
       return packet.as<EndOfEventsFrame>().tag;
     case FrameType::kLatencyReport:
       return packet.as<LatencyReportFrame>().tag;
+    case FrameType::kForgotten:
+      return packet.as<ForgottenFrame>().tag;
     default:
       return 0;
   }
@@ -193,7 +195,8 @@ absl::StatusOr<ControlClient::SubscriberList> ControlClient::list_subscribers(
     Packet packet;
     const absl::StatusOr<FrameType> type = receive_answer(packet, ask.tag, deadline_ns);
     if (!type.ok()) return type.status();
-    if (*type == FrameType::kSubscriberInfo && list.subscribers.size() < kClientsMax) {
+    if (*type == FrameType::kSubscriberInfo &&
+        list.subscribers.size() < kClientsMax + kMissingMax) {
       list.subscribers.push_back(packet.as<SubscriberInfoFrame>());
     } else if (*type == FrameType::kLatencyReport && !list.subscribers.empty()) {
       list.latencies[list.subscribers.size() - 1] = packet.as<LatencyReportFrame>();
@@ -246,6 +249,37 @@ absl::StatusOr<Sequence> ControlClient::prune(Sequence below, std::uint64_t dead
   if (code == Errc::kOk) return answer.oldest;
   return make_error(code, absl::StrCat("the publisher at ", path_, " did not prune below sequence ",
                                        below, ": ", name_of(code)));
+}
+
+absl::StatusOr<std::uint64_t> ControlClient::forget(const std::string& name,
+                                                    std::uint64_t deadline_ns) {
+  auto ask = make_frame<ForgetFrame>(FrameType::kForget);
+  set_text(ask.name, name);
+  return forget(ask, deadline_ns);
+}
+
+absl::StatusOr<std::uint64_t> ControlClient::forget_all(std::uint64_t deadline_ns) {
+  auto ask = make_frame<ForgetFrame>(FrameType::kForget);
+  ask.all = 1;
+  return forget(ask, deadline_ns);
+}
+
+absl::StatusOr<std::uint64_t> ControlClient::forget(ForgetFrame ask, std::uint64_t deadline_ns) {
+  if (welcome_.version < kMissingVersionMin) {
+    return make_error(Errc::kUnsupported,
+                      absl::StrCat("the publisher at ", path_,
+                                   " is of a release that does not list missing subscribers"));
+  }
+  ask.tag = ++tag_;
+  if (absl::Status status = send(bytes_of(ask), deadline_ns); !status.ok()) return status;
+  Packet packet;
+  const absl::StatusOr<FrameType> type = receive_answer(packet, ask.tag, deadline_ns);
+  if (!type.ok()) return type.status();
+  if (*type != FrameType::kForgotten) return violation(*type);
+  const auto answer = packet.as<ForgottenFrame>();
+  if (answer.error == 0) return answer.count;
+  return make_error(static_cast<Errc>(answer.error),
+                    "only the bus's owner and root may have the publisher forget a subscriber");
 }
 
 absl::Status ControlClient::send(std::span<const std::byte> frame, std::uint64_t deadline_ns) {

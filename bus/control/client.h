@@ -89,12 +89,18 @@ class ControlClient {
   // Those with a number above `after`. kUnsupported: the publisher is of a release before events.
   absl::StatusOr<EventList> list_events(std::uint64_t after, std::uint64_t deadline_ns);
   absl::StatusOr<Sequence> prune(Sequence below, std::uint64_t deadline_ns);
+  // Removes missing subscribers from the publisher's list: those of that name, or all of them.
+  // Returns how many. Errors: as for flush; kNotPermitted unless this user is the bus's owner or
+  // root; kUnsupported if the publisher is of a release that keeps no such list.
+  absl::StatusOr<std::uint64_t> forget(const std::string& name, std::uint64_t deadline_ns);
+  absl::StatusOr<std::uint64_t> forget_all(std::uint64_t deadline_ns);
 
  private:
   ControlClient(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
 
   absl::Status say_hello(const ClientOptions& options, std::uint64_t deadline_ns);
   absl::Status take_welcome(std::uint64_t deadline_ns);
+  absl::StatusOr<std::uint64_t> forget(ForgetFrame ask, std::uint64_t deadline_ns);
   absl::Status ask_flush(Sequence through, std::uint64_t deadline_ns);
   absl::StatusOr<FlushAnswer> take_flush_answer(std::uint64_t deadline_ns);
   absl::Status send(std::span<const std::byte> frame, std::uint64_t deadline_ns);

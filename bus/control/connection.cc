@@ -8,6 +8,7 @@
 #include "bus/control/server.h"
 #include "os/kernel.h"
 #include "os/printable.h"
+#include "os/process_state.h"
 #include "proto/ring_layout.h"
 #include "proto/text_field.h"
 
@@ -27,7 +28,8 @@ ControlConnection::ControlConnection(ConnectionId id, ForeignSocket fd, const Pe
       server_(&server),
       publisher_(&publisher),
       connected_wall_ns_(wall_ns()),
-      pid_(static_cast<std::uint32_t>(peer.pid)) {}
+      pid_(static_cast<std::uint32_t>(peer.pid)),
+      heard_ns_(server.now_ns()) {}
 
 SubscriberInfoFrame ControlConnection::info() const {
   SubscriberInfoFrame info = make_frame<SubscriberInfoFrame>(FrameType::kSubscriberInfo);
@@ -49,6 +51,9 @@ SubscriberInfoFrame ControlConnection::info() const {
   info.wait = report_.wait;
   info.on_gap = report_.on_gap;
   info.observes = observes_ ? 1 : 0;
+  info.pid_is_claimed = peer_.pid == 0 ? 1 : 0;
+  info.process_start = process_start_;
+  info.report_age_ns = std::max(server_->now_ns(), heard_ns_ + 1) - heard_ns_;
   set_text(info.name, name_);
   return info;
 }
@@ -113,6 +118,8 @@ void ControlConnection::handle(const Packet& packet) {
       return on_list_events(packet.as<ListEventsFrame>());
     case FrameType::kLatencyReport:
       return on_latency(packet.as<LatencyReportFrame>());
+    case FrameType::kForget:
+      return on_forget(packet.as<ForgetFrame>());
     default:
       if (first_frame_bytes(type) == 0) return;  // a newer client's: counted, and skipped
       return violation(
@@ -154,6 +161,8 @@ void ControlConnection::on_hello(const HelloFrame& hello) {
   }
   if (is_subscriber()) {
     attached_ = true;
+    if (peer_.pid != 0) process_start_ = identity_of(pid_).start_ticks;
+    if (!observes_) server_->missing().remove_returned(peer_.uid, name_);
     server_->events().add(event(EventKind::kAttached));
   }
   WelcomeFrame welcome = publisher_->welcome();
@@ -185,6 +194,7 @@ void ControlConnection::on_report(const ReportFrame& report) {
   if (!observes_) count_losses(report);
   report_ = report;
   reported_wall_ns_ = wall_ns();
+  heard_ns_ = server_->now_ns();
 }
 
 // What it says more than the last time.
@@ -226,6 +236,17 @@ void ControlConnection::on_prune(const PruneFrame& prune) {
   if (prune_tag_) return answer_prune(prune.tag, 0, Errc::kLimit);
   prune_tag_ = prune.tag;
   server_->want_prune(id_, prune.below);
+}
+
+void ControlConnection::on_forget(const ForgetFrame& forget) {
+  ForgottenFrame answer = make_frame<ForgottenFrame>(FrameType::kForgotten);
+  answer.tag = forget.tag;
+  if (ControlServer::is_owner(peer_)) {
+    answer.count = server_->forget(forget.all != 0, get_text(forget.name), *this);
+  } else {
+    answer.error = static_cast<std::uint32_t>(Errc::kNotPermitted);
+  }
+  post(answer);
 }
 
 std::size_t ControlConnection::answer_flushes(Sequence durable, JournalCondition journal) {
@@ -288,6 +309,10 @@ void ControlConnection::stream(std::optional<ListCursor>& list,
 SendOutcome ControlConnection::send_of_list() {
   const ControlConnection* const next = server_->next_subscriber(list_->next);
   if (next != nullptr && next->id() < list_->end) return send_subscriber(*next);
+  const std::span<const SubscriberInfoFrame> missing = server_->missing().list();
+  if (version_ >= kMissingVersionMin && list_->missing < missing.size()) {
+    return send_missing(missing[list_->missing]);
+  }
   const SendOutcome outcome = send(end_of_list());
   if (outcome == SendOutcome::kSent) list_.reset();
   return outcome;
@@ -307,6 +332,17 @@ SendOutcome ControlConnection::send_subscriber(const ControlConnection& subscrib
   if (!is_rest) ++list_->count;
   list_->is_halfway = !is_rest && sends_latency;
   list_->next = subscriber.id() + (list_->is_halfway ? 0 : 1);
+  return outcome;
+}
+
+SendOutcome ControlConnection::send_missing(const SubscriberInfoFrame& subscriber) {
+  SubscriberInfoFrame frame = subscriber;
+  frame.header = make_frame<SubscriberInfoFrame>(FrameType::kSubscriberInfo).header;
+  frame.tag = list_->tag;
+  const SendOutcome outcome = send(frame);
+  if (outcome != SendOutcome::kSent) return outcome;
+  ++list_->missing;
+  ++list_->count;
   return outcome;
 }
 

@@ -85,6 +85,7 @@ class ControlConnection {
     std::uint64_t tag = 0;
     std::uint64_t count = 0;
     bool is_halfway = false;  // of `next` all has been sent but its latency
+    std::size_t missing = 0;  // of the missing subscribers, how many have been sent
   };
 
   void handle(const Packet& packet);
@@ -95,6 +96,7 @@ class ControlConnection {
   void on_prune(const PruneFrame& prune);
   void on_list_events(const ListEventsFrame& list);
   void on_latency(const LatencyReportFrame& latency);
+  void on_forget(const ForgetFrame& forget);
   void count_losses(const ReportFrame& report);
   void answer_flush(const FlushFrame& flush, Sequence durable, JournalCondition journal);
   void answer_prune(std::uint64_t tag, Sequence oldest, Errc result);
@@ -102,6 +104,7 @@ class ControlConnection {
   SendOutcome send_of_list();
   SendOutcome send_of_events();
   SendOutcome send_subscriber(const ControlConnection& subscriber);
+  SendOutcome send_missing(const SubscriberInfoFrame& subscriber);
   // Calls one of them until the list ends, the socket is full, or others should have their turn.
   void stream(std::optional<ListCursor>& list, SendOutcome (ControlConnection::*send_next)());
   EndOfListFrame end_of_list() const;
@@ -143,8 +146,10 @@ class ControlConnection {
   bool may_park_ = false;
   bool observes_ = false;
   std::uint32_t pid_ = 0;
+  std::uint64_t process_start_ = 0;  // as of ProcessIdentity
   ReportFrame report_{};
   std::uint64_t reported_wall_ns_ = 0;  // 0: no report has come
+  std::uint64_t heard_ns_;              // of the last report or of connecting, CLOCK_MONOTONIC
   std::optional<LatencyReportFrame> latency_;
   RateWindow frames_{kFramesPerSecondMax};
   std::vector<FlushFrame> flushes_;         // that wait, `through` clamped to head

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "os/process_state.h"
 #include "os/system_error.h"
 #include "proto/ring_layout.h"
 #include "proto/text_field.h"
@@ -77,7 +78,10 @@ absl::StatusOr<std::unique_ptr<ControlServer>> ControlServer::start(
 ControlServer::ControlServer(const ServerOptions& options, ControlledPublisher& publisher)
     : options_(options),
       publisher_(&publisher),
-      drops_([&publisher](const LogEntry& entry) { publisher.log(entry); }) {}
+      missing_(options.expected),
+      drops_([&publisher](const LogEntry& entry) { publisher.log(entry); }) {
+  for (const EventInfoFrame& event : options.events) events_.add(event);
+}
 
 absl::Status ControlServer::open() {
   epoll_ = UniqueFd::opened_by([] { return epoll_create1(EPOLL_CLOEXEC); });
@@ -126,6 +130,7 @@ std::uint64_t ControlServer::turn(std::uint64_t now_ns) {
     }
   }
   expire_handshakes();
+  note_missing();
   drops_.catch_up(now_ns);
   in_turn_ = false;
   erase_ended();
@@ -271,7 +276,7 @@ void ControlServer::expire_handshakes() {
 }
 
 std::uint64_t ControlServer::next_deadline() const {
-  std::uint64_t deadline = drops_.deadline_ns();
+  std::uint64_t deadline = std::min(drops_.deadline_ns(), missing_.deadline_ns());
   if (!handshakes_.empty()) deadline = std::min(deadline, handshakes_.front().deadline_ns);
   if (accept_again_ns_ != 0) deadline = std::min(deadline, accept_again_ns_);
   return deadline;
@@ -298,6 +303,27 @@ void ControlServer::count_subscriber(const ControlConnection& connection) {
 void ControlServer::count_losses(std::uint64_t gaps, std::uint64_t lost) {
   gaps_reported_ += gaps;
   lost_reported_ += lost;
+}
+
+void ControlServer::note_missing() {
+  for (const SubscriberInfoFrame& subscriber : missing_.take_overdue(now_ns_)) {
+    EventInfoFrame event = event_of_missing(EventKind::kMissing, subscriber);
+    const ProcessState state = state_of(process_of(subscriber, own_namespaces()));
+    if (state != ProcessState::kUnknown) set_text(event.text, name_of(state));
+    events_.add(event);
+  }
+}
+
+std::size_t ControlServer::forget(bool all, const std::string& name,
+                                  const ControlConnection& asker) {
+  const std::vector<SubscriberInfoFrame> forgotten =
+      all ? missing_.forget_all() : missing_.forget(name);
+  for (const SubscriberInfoFrame& subscriber : forgotten) {
+    EventInfoFrame event = event_of_missing(EventKind::kForgotten, subscriber);
+    set_text(event.text, asker.description());
+    events_.add(event);
+  }
+  return forgotten.size();
 }
 
 void ControlServer::want_flush(Sequence through) {

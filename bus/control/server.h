@@ -38,6 +38,7 @@
 #include "bus/control/controlled_publisher.h"
 #include "bus/control/drop_log.h"
 #include "bus/control/event_log.h"
+#include "bus/control/missing_subscribers.h"
 #include "bus/control/socket.h"
 #include "lapwing/error.h"
 #include "lapwing/journal_state.h"
@@ -51,6 +52,8 @@ namespace lapwing {
 struct ServerOptions {
   std::string path;               // of the socket
   std::optional<unsigned> group;  // gid whose members may connect, besides the owner and root
+  std::vector<SubscriberInfoFrame> expected = {};  // attached when the last session ended
+  std::vector<EventInfoFrame> events = {};         // what happened before the server started
 };
 
 class ControlServer {
@@ -81,8 +84,10 @@ class ControlServer {
   std::uint64_t lost_reported() const { return lost_reported_; }
   // What has happened; the owner adds what it notices.
   EventLog& events() { return events_; }
+  // Subscribers of the last session that have not returned.
+  MissingSubscribers& missing() { return missing_; }
   std::uint64_t dropped(DropReason reason) const { return drops_.count(reason); }
-  std::vector<SubscriberInfoFrame> subscribers() const;
+  std::vector<SubscriberInfoFrame> subscribers() const;  // without the missing ones
 
   // Removes the socket's name, if it is still ours, and closes every connection. Idempotent.
   void close();
@@ -113,6 +118,8 @@ class ControlServer {
   std::string why_no_place() const;
   void count_subscriber(const ControlConnection& connection);
   void count_losses(std::uint64_t gaps, std::uint64_t lost);
+  std::size_t forget(bool all, const std::string& name, const ControlConnection& asker);
+  void note_missing();
   void want_flush(Sequence through);
   void want_prune(ConnectionId id, Sequence below);
   // Makes epoll look for writability exactly while the connection wants to write.
@@ -143,6 +150,7 @@ class ControlServer {
 
   ServerOptions options_;
   ControlledPublisher* publisher_;
+  MissingSubscribers missing_;
   DropLog drops_;
   EventLog events_;
   UniqueFd epoll_;

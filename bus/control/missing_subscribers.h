@@ -1,0 +1,59 @@
+// Subscribers that were attached when the last session ended and have not returned.
+//
+// A publisher starts with the list that the last one kept (snapshot/roster.h). A subscriber that
+// attaches with the same user and name removes one entry. Entries that remain kReturnNs after the
+// start are missing: they are listed, and each is one event. An entry stays until its subscriber
+// returns or somebody has it forgotten, over any number of sessions.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "os/process_state.h"
+#include "proto/control_frames.h"
+
+namespace lapwing {
+
+// A subscriber that runs attaches again well within this time.
+inline constexpr std::uint64_t kReturnNs = 2'000'000'000;
+
+class MissingSubscribers {
+ public:
+  // At most kMissingMax of `expected` are kept.
+  explicit MissingSubscribers(std::vector<SubscriberInfoFrame> expected);
+
+  void remove_returned(uid_t uid, const std::string& name);
+  // Those that became missing by now, each once. The first call begins their time.
+  std::span<const SubscriberInfoFrame> take_overdue(std::uint64_t now_ns);
+  // When take_overdue() is due; UINT64_MAX: never again.
+  std::uint64_t deadline_ns() const;
+
+  // Those that are missing; empty until they are due.
+  std::span<const SubscriberInfoFrame> list() const;
+  // The same, and those that may still return in time: what the next session has to expect.
+  std::span<const SubscriberInfoFrame> all() const { return subscribers_; }
+
+  // Removes those that are missing: of that name, or all. Returns what it removed.
+  std::vector<SubscriberInfoFrame> forget(const std::string& name);
+  std::vector<SubscriberInfoFrame> forget_all();
+
+ private:
+  std::vector<SubscriberInfoFrame> subscribers_;
+  std::uint64_t due_ns_ = 0;  // 0: before the first take_overdue()
+  bool is_due_ = false;
+};
+
+// The identity of a listed subscriber's process, as the publisher with these namespaces noted it.
+ProcessIdentity process_of(const SubscriberInfoFrame& subscriber,
+                           const ProcessNamespaces& namespaces);
+
+// An event of a subscriber that is missing.
+EventInfoFrame event_of_missing(EventKind kind, const SubscriberInfoFrame& subscriber);
+
+}  // namespace lapwing
