@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/say.h"
+#include "cli/users_option.h"
 #include "monitor/bus_search.h"
 #include "monitor/count_text.h"
 #include "monitor/json_text.h"
@@ -20,9 +21,10 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "List the buses of this machine that this user may read, and what their publishers do.\n\n"
+    "List the buses of this user and of root, and what their publishers do.\n\n"
     "  lapwing buses\n"
-    "  lapwing buses --json\n\n"
+    "  lapwing buses --user md --json      those of user md, too\n"
+    "  lapwing buses --user all\n\n"
     "A publisher announces its bus in shared memory, and takes that back when it closes. So a bus\n"
     "that was closed is not listed, and one whose publisher was killed is.\n\n"
     "States: running; stopped (the process, by a signal or a debugger); silent (no heartbeat\n"
@@ -55,15 +57,26 @@ void print_rest(const FoundBuses& found) {
     std::cout << "; " << found.not_trusted << " announcements could be another user's, and are not "
               << "believed";
   }
+  if (found.not_watched > 0) {
+    std::cout << "; those of " << count_text(found.not_watched, "other user")
+              << " are not shown: --user NAME, or --user all";
+  }
   if (found.beyond_limit > 0) std::cout << "; " << found.beyond_limit << " more not looked at";
   std::cout << '\n';
 }
 
-int list_buses(bool json) {
-  const FoundBuses found = find_buses();
+struct BusesOptions {
+  std::vector<std::string> users;
+  bool json = false;
+};
+
+int list_buses(const BusesOptions& options) {
+  const absl::StatusOr<WatchedUsers> users = parse_watched_users(options.users);
+  if (!users.ok()) return fail(users.status());
+  const FoundBuses found = find_buses(*users);
   std::vector<BusLine> lines;
   for (const FoundBus& bus : found.buses) lines.push_back(line_of(bus));
-  if (json) {
+  if (options.json) {
     std::cout << json_text(buses_json(found, lines), 2) << '\n';
     return kExitDone;
   }
@@ -77,10 +90,11 @@ int list_buses(bool json) {
 }  // namespace
 
 void add_buses(CLI::App& app, Run& run) {
-  auto json = std::make_shared<bool>(false);
+  auto options = std::make_shared<BusesOptions>();
   CLI::App& command = add_command(app, "buses", kAbout);
-  command.add_flag("--json", *json, "print JSON");
-  command.callback([json, &run] { run = [json] { return list_buses(*json); }; });
+  add_users_option(command, options->users);
+  command.add_flag("--json", options->json, "print JSON");
+  command.callback([options, &run] { run = [options] { return list_buses(*options); }; });
 }
 
 }  // namespace lapwing::cli

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "cli/command_help.h"
@@ -19,6 +20,8 @@
 #include "monitor/bus_status.h"
 #include "monitor/count_text.h"
 #include "monitor/publisher_state.h"
+#include "monitor/time_text.h"
+#include "os/kernel.h"
 #include "snapshot/bus_directory.h"
 #include "subscribers/reporter.h"
 
@@ -26,22 +29,28 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "Say in one line whether a bus is well, for scripts and container probes.\n\n"
+    "Print one line that says whether a bus is healthy, for scripts and container probes.\n\n"
     "  lapwing health --bus ./es\n"
-    "  lapwing health --bus ./es --max-lag 100000 --max-delay 1s\n\n"
-    "--max-lag: the records by which a subscriber may be behind. --max-delay: how long it may "
-    "take\n"
-    "until every subscriber has a record; the command takes that long to find out.\n"
-    "Exit codes: 0 it is well; 1 a limit is exceeded, or another error; 2 wrong usage; 4 damaged\n"
-    "data; 5 there is no publisher, or it has been silent for 3 s; 6 its journal has failed.";
+    "  lapwing health --bus ./es --expect logger --expect risk --max-lag 100000 --max-delay 1s\n"
+    "  lapwing health --bus ./es --ignore-subscribers      the probe of a publisher's container\n\n"
+    "A subscriber is ill if its process is stopped, if it is behind and has not reported for 3 s,\n"
+    "or if it is missing: it was attached when the last session ended and has not returned.\n"
+    "`lapwing subscribers --forget NAME` removes a missing one from the list.\n\n"
+    "Exit codes: 0 healthy; 1 a subscriber is ill, absent or beyond a limit, or another error;\n"
+    "2 wrong usage; 4 damaged data; 5 there is no publisher, or it has been silent for 3 s;\n"
+    "6 its journal has failed.";
 
 // A subscriber reports its position at most so long after it has changed.
 constexpr std::uint64_t kReportAgeNs = 2 * kReportNsMin;
 
 constexpr int kExitJournalFailed = 6;
 
+constexpr std::size_t kNamedMax = 8;  // subscribers in the line
+
 struct HealthOptions {
   std::string bus;
+  std::vector<std::string> expected;
+  bool ignores_subscribers = false;
   std::optional<std::uint64_t> lag_max;
   std::uint64_t delay_max_ns = 0;  // 0: no limit
 };
@@ -72,17 +81,58 @@ std::optional<Health> ill_journal(const RingStatus& ring) {
                    ", the bus goes on live")};
 }
 
-// Whether every subscriber has, by now, the record that was newest that long ago.
-std::optional<Health> too_late(const std::vector<SubscriberStatus>& subscribers, Sequence due,
-                               std::uint64_t delay_ns) {
-  for (const SubscriberStatus& subscriber : subscribers) {
-    if (subscriber.position >= due) continue;
-    return Health{
-        kExitOther,
-        absl::StrCat(named(subscriber), " is at ", subscriber.position, ", and record ", due,
-                     " was published ", absl::FormatDuration(absl::Nanoseconds(delay_ns)), " ago")};
+// What is wrong with a subscriber whatever the limits are; empty: nothing.
+std::string why_ill(const SubscriberStatus& subscriber) {
+  if (subscriber.observes) return "";
+  if (subscriber.is_missing()) {
+    return absl::StrCat(
+        "is missing since ", time_text(subscriber.missing_since_wall_ns).substr(0, 19), "Z",
+        subscriber.process == ProcessState::kUnknown
+            ? ""
+            : absl::StrCat(" (its process ",
+                           subscriber.process == ProcessState::kEnded ? "has " : "is ",
+                           name_of(subscriber.process), ")"));
   }
-  return std::nullopt;
+  if (subscriber.is_stopped()) return "is stopped, by a signal or a debugger";
+  if (subscriber.is_silent()) {
+    return absl::StrCat("is ", subscriber.lag, " records behind and has not reported for ",
+                        *subscriber.report_age_ns / kNsPerSecond, " s");
+  }
+  return "";
+}
+
+// By --max-lag, and by the record that was newest --max-delay ago.
+std::string why_late(const SubscriberStatus& subscriber, const HealthOptions& options,
+                     Sequence due) {
+  if (subscriber.is_missing()) return "";
+  if (options.lag_max && subscriber.lag > *options.lag_max) {
+    return absl::StrCat("is ", subscriber.lag, " records behind");
+  }
+  if (options.delay_max_ns == 0 || subscriber.position >= due) return "";
+  return absl::StrCat("is at ", subscriber.position, ", and record ", due, " was published ",
+                      absl::FormatDuration(absl::Nanoseconds(options.delay_max_ns)), " ago");
+}
+
+// All that is wrong with subscribers, in one line; nullopt: nothing.
+std::optional<Health> ill_subscribers(const std::vector<SubscriberStatus>& subscribers,
+                                      const HealthOptions& options, Sequence due) {
+  std::vector<std::string> reasons;
+  for (const SubscriberStatus& one : subscribers) {
+    const std::string ill = why_ill(one);
+    const std::string why = ill.empty() ? why_late(one, options, due) : ill;
+    if (!why.empty()) reasons.push_back(absl::StrCat(named(one), " ", why));
+  }
+  for (const std::string& name : options.expected) {
+    // A missing one is among the reasons already.
+    if (std::ranges::find(subscribers, name, &SubscriberStatus::name) != subscribers.end())
+      continue;
+    reasons.push_back(absl::StrCat(printable(name), " is expected and not attached"));
+  }
+  if (reasons.empty()) return std::nullopt;
+  const std::size_t more = reasons.size() - std::min(reasons.size(), kNamedMax);
+  reasons.resize(std::min(reasons.size(), kNamedMax));
+  return Health{kExitOther, absl::StrCat(absl::StrJoin(reasons, "; "),
+                                         more > 0 ? absl::StrCat("; and ", more, " more") : "")};
 }
 
 // The ring of a bus that was not closed may be in the /dev/shm of another container.
@@ -112,15 +162,11 @@ absl::StatusOr<Health> examine_bus(const HealthOptions& options) {
     return Health{kExitPublisherGone,
                   absl::StrCat("the publisher does not answer: ", publisher.status().message())};
   }
+  if (!options.ignores_subscribers) {
+    const std::optional<Health> ill = ill_subscribers(publisher->subscribers, options, ring->head);
+    if (ill) return *ill;
+  }
   const SubscriberStatus* const last = furthest_behind(publisher->subscribers);
-  if (last != nullptr && options.lag_max && last->lag > *options.lag_max) {
-    return Health{kExitOther, absl::StrCat(named(*last), " is ", last->lag, " records behind")};
-  }
-  if (options.delay_max_ns > 0) {
-    const std::optional<Health> late =
-        too_late(publisher->subscribers, ring->head, options.delay_max_ns);
-    if (late) return *late;
-  }
   std::string words = absl::StrCat("running, head ", publisher->head, ", ",
                                    count_text(publisher->subscribers.size(), "subscriber"));
   if (last != nullptr) absl::StrAppend(&words, ", ", named(*last), " ", last->lag, " behind");
@@ -155,6 +201,16 @@ void add_health(CLI::App& app, Run& run) {
                   "how long a record may take until every subscriber has it")
       ->transform(as_duration_ns())
       ->type_name("DURATION");
+  command
+      .add_option("--expect", options->expected,
+                  "name of a subscriber that has to be attached; can be given several times")
+      ->type_name("NAME");
+  command
+      .add_flag("--ignore-subscribers", options->ignores_subscribers,
+                "judge the publisher and its journal only")
+      ->excludes("--expect")
+      ->excludes("--max-lag")
+      ->excludes("--max-delay");
   command.callback([options, &run] { run = [options] { return show_health(*options); }; });
 }
 

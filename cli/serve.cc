@@ -22,11 +22,13 @@
 #include "cli/standard_streams.h"
 #include "cli/stop_signal.h"
 #include "cli/text_option.h"
+#include "cli/users_option.h"
 #include "cli/version.h"
 #include "lapwing/error.h"
 #include "monitor/http/server.h"
 #include "monitor/http/token.h"
 #include "os/kernel.h"
+#include "os/mapping_guard.h"
 #include "os/start_thread.h"
 #include "os/stop_event.h"
 
@@ -41,7 +43,8 @@ constexpr char kAbout[] =
     "It prints the address, with a token that every request needs: as `Authorization: Bearer\n"
     "TOKEN`, or as the cookie that the page gets. /healthz and /readyz need none, nor does a\n"
     "socket in the file system, which only its owner can open. An address that is not loopback\n"
-    "needs --tls-cert and --tls-key.\n\n"
+    "needs --tls-cert and --tls-key; SIGHUP reads both again. Behind a proxy that ends TLS, give\n"
+    "the name that browsers use with --host.\n\n"
     "/metrics is for Prometheus, /api/v1/buses is the JSON of `top --json`, and /api/v1/stream a\n"
     "WebSocket with a message of that for each reading. /api/v1/view?bus=NAME is a WebSocket with\n"
     "the order books and trades of that bus, or its newest records.";
@@ -55,6 +58,7 @@ constexpr std::uint64_t kEndNsMax = 5 * kNsPerSecond;
 
 struct ServeOptions {
   std::vector<std::string> buses;
+  std::vector<std::string> users;
   std::vector<std::string> expected;
   std::string listen = "127.0.0.1:9477";
   std::string token_file;
@@ -97,6 +101,8 @@ absl::StatusOr<HttpServerOptions> server_options(const ServeOptions& options) {
   }
   absl::StatusOr<std::vector<ExpectedSubscriber>> expected = parse_expected(options.expected);
   if (!expected.ok()) return expected.status();
+  absl::StatusOr<WatchedUsers> users = parse_watched_users(options.users);
+  if (!users.ok()) return users.status();
   absl::StatusOr<std::string> token = std::string();
   if (!listen->is_local()) {
     token = options.token_file.empty() ? make_token() : read_token(options.token_file);
@@ -107,7 +113,7 @@ absl::StatusOr<HttpServerOptions> server_options(const ServeOptions& options) {
       .tls_certificate = options.tls_certificate,
       .tls_key = options.tls_key,
       .gate = {.token = *std::move(token), .hosts = options.hosts},
-      .buses = options.buses,
+      .machine = {.directories = options.buses, .users = *std::move(users)},
       .interval_ns = options.interval_ns,
       .metrics = {.version = release(), .revision = revision(), .expected = *std::move(expected)}};
 }
@@ -171,8 +177,20 @@ class EndWatch {
   std::thread thread_;
 };
 
+void reload(HttpServer& server) {
+  const absl::Status done = server.reload_tls();
+  if (done.ok()) {
+    say("read the certificate and the key again");
+  } else {
+    say(absl::StrCat("the certificate was not read again, and the old one stays: ",
+                     done.message()));
+  }
+}
+
 int serve(const ServeOptions& given) {
   catch_stop_signals();
+  catch_reload_signal();
+  guard_mappings();
   absl::StatusOr<HttpServerOptions> options = server_options(given);
   if (!options.ok()) return fail(options.status());
   ServiceWatchdog watchdog;
@@ -194,7 +212,10 @@ int serve(const ServeOptions& given) {
   std::cout << '\n';
   if (const absl::Status written = flush_output(); !written.ok()) return fail(written);
   notify_ready(absl::StrCat("serving at ", address_of(*options, server->port())));
-  while (!stop_requested()) sleep_unless_stopped(kNsPerSecond);
+  while (!stop_requested()) {
+    sleep_unless_stopped(kNsPerSecond);
+    if (take_reload_request()) reload(*server);
+  }
   notify_stopping("closing connections");
   (*watch)->begin();
   server.reset();
@@ -208,6 +229,7 @@ void add_serve(CLI::App& app, Run& run) {
   CLI::App& command = add_command(app, "serve", kAbout);
   command.add_option("--bus", options->buses, "directory of a bus; all of this machine without")
       ->type_name("DIR");
+  add_users_option(command, options->users);
   command
       .add_option("--expect", options->expected,
                   "a subscriber that is to be there: its absence is a metric")

@@ -18,6 +18,7 @@ namespace {
 StickyFlag stop_flag;
 StickyFlag processor_time_flag;
 StickyFlag catching_flag;
+InterruptFlag reload_flag;
 int stop_event = -1;
 
 void request_stop() {
@@ -68,6 +69,14 @@ void catch_stop_signals() {
   handle(SIGINT, on_stop);
   handle(SIGTERM, on_stop);
   if (!is_ignored(SIGHUP)) handle(SIGHUP, on_stop);
+}
+
+void catch_reload_signal() {
+  handle(SIGHUP, [](int) { reload_flag.raise(); });
+}
+
+bool take_reload_request() {
+  return reload_flag.take();
 }
 
 bool stop_requested() {

@@ -15,6 +15,10 @@ namespace lapwing::cli {
 void prepare_signals();
 
 void catch_stop_signals();
+// From now on SIGHUP is a request to read files again, and not to stop.
+void catch_reload_signal();
+// True once for each such request, or several at once.
+bool take_reload_request();
 bool stop_requested();
 // The stop was requested since the limit on processor time was near.
 bool out_of_processor_time();

@@ -1,17 +1,24 @@
 // lapwing subscribers: who is attached, where they are, what they missed.
+#include <algorithm>
+#include <cstdint>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/say.h"
+#include "lapwing/error.h"
 #include "monitor/bus_status.h"
+#include "monitor/count_text.h"
 #include "monitor/json_text.h"
 #include "monitor/status_json.h"
+#include "os/kernel.h"
 
 namespace lapwing::cli {
 namespace {
@@ -19,29 +26,71 @@ namespace {
 constexpr char kAbout[] =
     "Show a bus's subscribers, how far behind each one is, and what it lost.\n\n"
     "  lapwing subscribers --bus ./es\n"
-    "  lapwing subscribers --bus ./es --json\n\n"
-    "The publisher has to run, since it is asked. Each line is what the subscriber last reported;\n"
-    "its lag is what it was then, and grows again where no report comes while records do.";
+    "  lapwing subscribers --bus ./es --json\n"
+    "  lapwing subscribers --bus ./es --forget old-logger\n\n"
+    "Requires a running publisher. Each line is the subscriber's last report. Its lag is of that\n"
+    "moment, and grows if records are published and no report follows.\n\n"
+    "State `missing`: the subscriber was attached when the last session ended and has not\n"
+    "returned. It is listed until it returns or --forget removes it. STOPPED: its process is\n"
+    "stopped, by a signal or a debugger. SILENT: it is behind and has not reported for 3 s.";
 
 struct SubscribersOptions {
   std::string bus;
   bool json = false;
+  std::vector<std::string> forgotten;
+  bool forgets_all = false;
 };
+
+std::string state_text(const SubscriberStatus& subscriber) {
+  if (subscriber.is_stopped()) return "STOPPED";
+  return subscriber.is_silent() ? "SILENT" : name_of(subscriber.state);
+}
 
 void print_table(const PublisherStatus& publisher) {
   std::cout << absl::StrFormat("%8s %6s  %-16s %-8s %14s %10s %8s %8s %8s\n", "pid", "uid", "name",
                                "state", "position", "lag", "gaps", "lost", "filled");
   for (const SubscriberStatus& subscriber : publisher.subscribers) {
     std::cout << absl::StrFormat("%8d %6d  %-16s %-8s %14d %10d %8d %8d %8d\n", subscriber.pid,
-                                 subscriber.uid, printable(subscriber.name),
-                                 name_of(subscriber.state), subscriber.position, subscriber.lag,
-                                 subscriber.gaps, subscriber.lost, subscriber.filled);
+                                 subscriber.uid, printable(subscriber.name), state_text(subscriber),
+                                 subscriber.position, subscriber.lag, subscriber.gaps,
+                                 subscriber.lost, subscriber.filled);
   }
-  std::cout << publisher.subscribers.size() << " attached; " << publisher.clients_refused
-            << " refused and " << publisher.clients_dropped << " disconnected so far\n";
+  const auto missing = std::ranges::count_if(publisher.subscribers, &SubscriberStatus::is_missing);
+  std::cout << publisher.subscribers.size() - static_cast<std::size_t>(missing) << " attached; ";
+  if (missing > 0) std::cout << missing << " missing; ";
+  std::cout << publisher.clients_refused << " refused and " << publisher.clients_dropped
+            << " disconnected so far\n";
+}
+
+// A name that is not missing is an error, so that a typing error is noticed.
+int forget_subscribers(const SubscribersOptions& options) {
+  const std::uint64_t deadline_ns = monotonic_ns() + kPublisherAnswerNs;
+  absl::StatusOr<ControlClient> client = connect_to_publisher(options.bus, "lapwing", deadline_ns);
+  if (!client.ok()) return fail(client.status());
+  std::uint64_t count = 0;
+  if (options.forgets_all) {
+    const absl::StatusOr<std::uint64_t> forgotten = client->forget_all(deadline_ns);
+    if (!forgotten.ok()) return fail(forgotten.status());
+    count = *forgotten;
+  }
+  for (const std::string& name : options.forgotten) {
+    const absl::StatusOr<std::uint64_t> forgotten = client->forget(name, deadline_ns);
+    if (!forgotten.ok()) return fail(forgotten.status());
+    if (*forgotten == 0) {
+      return fail(make_error(Errc::kNotFound,
+                             absl::StrCat("--forget ", name,
+                                          ": no missing subscriber has that name; `lapwing "
+                                          "subscribers --bus ",
+                                          options.bus, "` lists those that are missing")));
+    }
+    count += *forgotten;
+  }
+  std::cout << "removed " << count_text(count, "missing subscriber") << '\n';
+  return kExitDone;
 }
 
 int show_subscribers(const SubscribersOptions& options) {
+  if (options.forgets_all || !options.forgotten.empty()) return forget_subscribers(options);
   const absl::StatusOr<PublisherStatus> publisher = ask_publisher(options.bus);
   if (!publisher.ok()) return fail(publisher.status());
   if (options.json) {
@@ -59,6 +108,14 @@ void add_subscribers(CLI::App& app, Run& run) {
   CLI::App& command = add_command(app, "subscribers", kAbout);
   add_bus_option(command, options->bus);
   command.add_flag("--json", options->json, "print JSON");
+  command
+      .add_option("--forget", options->forgotten,
+                  "remove a missing subscriber from the list; can be given several times")
+      ->type_name("NAME")
+      ->excludes("--json");
+  command.add_flag("--forget-all", options->forgets_all, "remove all missing subscribers")
+      ->excludes("--forget")
+      ->excludes("--json");
   command.callback([options, &run] { run = [options] { return show_subscribers(*options); }; });
 }
 

@@ -21,6 +21,7 @@
 #include "cli/top/controls.h"
 #include "cli/top/terminal.h"
 #include "cli/top/views.h"
+#include "cli/users_option.h"
 #include "monitor/json_text.h"
 #include "monitor/machine_monitor.h"
 #include "monitor/status_json.h"
@@ -33,22 +34,32 @@ namespace {
 constexpr char kAbout[] =
     "Watch the buses of this machine: what they do, who is behind, who lost records.\n\n"
     "  lapwing top\n"
+    "  lapwing top --user md                 also the buses of user md\n"
     "  lapwing top --bus ./es --once         one reading, without a terminal\n"
     "  lapwing top --json --interval 500ms   a line of JSON twice a second\n\n"
     "Keys: 1 buses, 2 subscribers, 3 channels, 4 checkpoints, 5 events; arrows and Enter choose\n"
     "a bus, Esc goes back; s sort, r reverse, / filter, p pause, + - interval, ? help, q quit.\n\n"
     "Lag: the records by which a subscriber is behind. Delay: how long the next record that it\n"
     "has to take has been published; with > it is longer, for the bus was not watched before.\n"
-    "STOPPED: its process is stopped by a signal or a debugger. Buses: as `lapwing buses`.";
+    "STOPPED: its process is stopped by a signal or a debugger. SILENT: it is behind and has not\n"
+    "reported for 3 s. MISSING: it was attached when the last session ended and has not returned.\n"
+    "Buses: as `lapwing buses`.";
 
 constexpr std::size_t kAllColumns = 10'000;
 
 struct TopOptions {
   std::vector<std::string> buses;
+  std::vector<std::string> users;
   std::uint64_t interval_ns = 1'000'000'000;
   bool once = false;
   bool json = false;
 };
+
+absl::StatusOr<MachineMonitor> start_monitor(const TopOptions& options) {
+  absl::StatusOr<WatchedUsers> users = parse_watched_users(options.users);
+  if (!users.ok()) return users.status();
+  return MachineMonitor::start({.directories = options.buses, .users = *std::move(users)});
+}
 
 // Until the time has come, or a stop is requested.
 void sample_until(MachineMonitor& monitor, std::uint64_t until_ns) {
@@ -92,9 +103,10 @@ int say_what_is_missing(const MachineReading& reading) {
 }
 
 int read_once(const TopOptions& options) {
-  MachineMonitor monitor(options.buses);
-  sample_until(monitor, monotonic_ns() + options.interval_ns);
-  const MachineReading reading = monitor.read(monotonic_ns(), wall_ns());
+  absl::StatusOr<MachineMonitor> monitor = start_monitor(options);
+  if (!monitor.ok()) return fail(monitor.status());
+  sample_until(*monitor, monotonic_ns() + options.interval_ns);
+  const MachineReading reading = monitor->read(monotonic_ns(), wall_ns());
   if (options.json) {
     std::cout << json_text(machine_json(reading, gather_channel_status())) << '\n';
   } else {
@@ -104,12 +116,13 @@ int read_once(const TopOptions& options) {
 }
 
 int print_lines(const TopOptions& options) {
-  MachineMonitor monitor(options.buses);
+  absl::StatusOr<MachineMonitor> monitor = start_monitor(options);
+  if (!monitor.ok()) return fail(monitor.status());
   for (std::uint64_t due = monotonic_ns() + options.interval_ns; !stop_requested();
        due = std::max(due + options.interval_ns, monotonic_ns())) {
-    sample_until(monitor, due);
+    sample_until(*monitor, due);
     if (stop_requested()) break;
-    const MachineReading reading = monitor.read(monotonic_ns(), wall_ns());
+    const MachineReading reading = monitor->read(monotonic_ns(), wall_ns());
     std::cout << json_text(machine_json(reading, gather_channel_status())) << '\n';
     if (const absl::Status written = flush_output(); !written.ok()) return fail(written);
   }
@@ -118,8 +131,10 @@ int print_lines(const TopOptions& options) {
 
 class Watch {
  public:
-  Watch(const TopOptions& options, TopTerminal terminal)
-      : monitor_(options.buses), controls_(options.interval_ns), terminal_(std::move(terminal)) {}
+  Watch(const TopOptions& options, MachineMonitor monitor, TopTerminal terminal)
+      : monitor_(std::move(monitor)),
+        controls_(options.interval_ns),
+        terminal_(std::move(terminal)) {}
 
   int run() {
     std::uint64_t due = monotonic_ns();
@@ -205,9 +220,11 @@ int watch(const TopOptions& options) {
     return fail(
         make_error(Errc::kInvalidArgument, "top needs a terminal; --once and --json need none"));
   }
+  absl::StatusOr<MachineMonitor> monitor = start_monitor(options);
+  if (!monitor.ok()) return fail(monitor.status());
   absl::StatusOr<TopTerminal> terminal = TopTerminal::open();
   if (!terminal.ok()) return fail(terminal.status());
-  return Watch(options, *std::move(terminal)).run();
+  return Watch(options, *std::move(monitor), *std::move(terminal)).run();
 }
 
 int run_top(const TopOptions& options) {
@@ -223,6 +240,7 @@ void add_top(CLI::App& app, Run& run) {
   CLI::App& command = add_command(app, "top", kAbout);
   command.add_option("--bus", options->buses, "directory of a bus; all of this machine without")
       ->type_name("DIR");
+  add_users_option(command, options->users);
   command.add_option("--interval", options->interval_ns, "between two readings")
       ->transform(as_duration_ns())
       ->type_name("DURATION")

@@ -50,6 +50,20 @@ std::string drop_of(const BusEvent& event, const char* what) {
                       "): ", printable(event.text));
 }
 
+std::string killed_sentence(const BusEvent& event) {
+  std::string text = "the last publisher";
+  if (event.pid != 0) absl::StrAppend(&text, " (pid ", event.pid, ")");
+  absl::StrAppend(&text, " was killed or crashed");
+  if (event.position != 0) absl::StrAppend(&text, " after sequence ", event.position);
+  if (!event.text.empty()) absl::StrAppend(&text, "; ", printable(event.text));
+  return text;
+}
+
+std::string session_sentence(const BusEvent& event) {
+  return absl::StrCat("publisher ", event.pid, " started at sequence ", event.position, " (",
+                      printable(event.text), ")");
+}
+
 }  // namespace
 
 BusEvents events_of(const ControlClient::EventList& list) {
@@ -97,6 +111,14 @@ const char* name_of(EventKind kind) {
       return "journal-failed";
     case EventKind::kJournalShed:
       return "journal-shed";
+    case EventKind::kKilled:
+      return "killed";
+    case EventKind::kSession:
+      return "session";
+    case EventKind::kMissing:
+      return "missing";
+    case EventKind::kForgotten:
+      return "forgotten";
   }
   return "unknown";
 }
@@ -106,6 +128,8 @@ bool is_bad(const BusEvent& event) {
     case EventKind::kLoss:
     case EventKind::kJournalFailed:
     case EventKind::kJournalShed:
+    case EventKind::kKilled:
+    case EventKind::kMissing:
       return true;
     case EventKind::kDetached:
       return event.lost != 0;
@@ -138,6 +162,17 @@ std::string sentence_of(const BusEvent& event) {
       return absl::StrCat("the journal failed: ", std::strerror(event.sys_errno));
     case EventKind::kJournalShed:
       return "the journal was given up: the disk is too slow";
+    case EventKind::kKilled:
+      return killed_sentence(event);
+    case EventKind::kSession:
+      return session_sentence(event);
+    case EventKind::kMissing:
+      return absl::StrCat(client_of(event),
+                          " was attached when the last session ended and has not ", "returned",
+                          event.text.empty() ? "" : "; its process is ", printable(event.text));
+    case EventKind::kForgotten:
+      return absl::StrCat(printable(event.text), " removed ", client_of(event),
+                          " from the list of missing subscribers");
   }
   return absl::StrCat("event of kind ", static_cast<std::uint32_t>(event.kind),
                       ", which this release does not know");

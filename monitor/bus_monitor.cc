@@ -1,23 +1,44 @@
 #include "monitor/bus_monitor.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "bus/control/socket.h"
 #include "lapwing/error.h"
-#include "monitor/process_state.h"
 #include "os/kernel.h"
+#include "os/process_state.h"
 #include "proto/ring_words.h"
 #include "snapshot/bus_directory.h"
+#include "snapshot/journal/session_log.h"
 #include "subscribers/described_ring.h"
 
 namespace lapwing {
 
 void BusMonitor::sample(std::uint64_t now_ns) {
-  const bool is_running = words_ && load_ring_state(words_->words()) == RingState::kRunning &&
-                          now_ns < load_heartbeat(words_->words()) + kSilentNs;
-  if (!is_running && now_ns >= attach_again_ns_) attach(now_ns);
-  if (words_) heads_.add(now_ns, load_head(words_->words()));
+  read_words();
+  if (!is_published() && now_ns >= attach_again_ns_) attach(now_ns);
+  if (!words_) return;
+  heartbeat_->age_ns(words_->words(), now_ns);  // notes whether it changes
+  heads_.add(now_ns, load_head(words_->words()));
+}
+
+// A ring that cannot be read any more is one that there is not.
+void BusMonitor::read_words() {
+  if (!words_) return;
+  const absl::Status read = words_->refresh(*ring_);
+  if (read.ok()) return;
+  why_no_ring_ = read;
+  ring_.reset();
+  words_.reset();
+  client_.reset();
+}
+
+// While a publisher lives no other one can have started.
+bool BusMonitor::is_published() const {
+  return words_ && load_ring_state(words_->words()) == RingState::kRunning &&
+         ring_->is_held().value_or(false);
 }
 
 // Takes the ring that the bus directory names now, if it is another one.
@@ -29,8 +50,8 @@ void BusMonitor::attach(std::uint64_t now_ns) {
   description_ = *bus;
   absl::StatusOr<OpenRing> ring = open_described_ring(directory_, *bus);
   if (ring.ok() && ring_ && ring_->path() == ring->path()) return;
-  absl::StatusOr<RingWordsMap> words =
-      ring.ok() ? RingWordsMap::attach(*ring) : absl::StatusOr<RingWordsMap>(ring.status());
+  absl::StatusOr<RingWordsCopy> words =
+      ring.ok() ? RingWordsCopy::read(*ring) : absl::StatusOr<RingWordsCopy>(ring.status());
   why_no_ring_ =
       bus->closed ? make_error(Errc::kNotFound, "the session was closed") : words.status();
   journal_again_ns_ = 0;
@@ -41,12 +62,13 @@ void BusMonitor::attach(std::uint64_t now_ns) {
   if (!words.ok()) return;
   ring_ = *std::move(ring);
   words_ = *std::move(words);
+  heartbeat_.emplace(ring_->header());
   newest_event_ = 0;  // another session counts anew
 }
 
-absl::StatusOr<RingStatus> BusMonitor::ring_status() const {
+absl::StatusOr<RingStatus> BusMonitor::ring_status() {
   if (!words_) return why_no_ring_;
-  return status_of(*ring_, words_->words());
+  return status_of(*ring_, words_->words(), *heartbeat_);
 }
 
 absl::StatusOr<BusMonitor::Answer> BusMonitor::ask(Sequence head, std::uint64_t now_ns) {
@@ -63,7 +85,7 @@ absl::StatusOr<BusMonitor::Answer> BusMonitor::ask(Sequence head, std::uint64_t 
     return list.status();
   }
   ask_events(deadline_ns);
-  PublisherStatus publisher = status_of(head, *list);
+  PublisherStatus publisher = status_of(head, *list, namespaces_of(*client_));
   Answer answer{.subscribers = {},
                 .clients_refused = publisher.clients_refused,
                 .clients_dropped = publisher.clients_dropped,
@@ -72,6 +94,7 @@ absl::StatusOr<BusMonitor::Answer> BusMonitor::ask(Sequence head, std::uint64_t 
     answer.subscribers.push_back(reading_of(std::move(status), now_ns));
   }
   lags_ = std::exchange(next_lags_, {});
+  std::erase_if(latencies_, [&](const auto& entry) { return !lags_.contains(entry.first); });
   return answer;
 }
 
@@ -97,6 +120,13 @@ void BusMonitor::list_checkpoints(std::uint64_t now_ns) {
 void BusMonitor::read_journal(std::uint64_t now_ns) {
   if (now_ns < journal_again_ns_) return;
   journal_again_ns_ = now_ns + kJournalNs;
+  std::error_code unknown;
+  const std::string sessions = absl::StrCat(description_.journal_root, "/", kSessionsFileName);
+  if (!is_trusted_ && std::filesystem::file_size(sessions, unknown) > kOtherSessionsBytesMax &&
+      !unknown) {
+    journal_ = make_error(Errc::kLimit, absl::StrCat(sessions, " is too large to be read"));
+    return;
+  }
   journal_ = read_journal_facts(description_.journal_root);
 }
 
@@ -121,6 +151,7 @@ BusReading BusMonitor::read(std::uint64_t now_ns) {
   if (now_ns >= ask_again_ns_) {
     ask_again_ns_ = now_ns + kAskNs;
     answer_ = ask(reading.ring->head, now_ns);
+    if (errc_of(answer_.status()) == Errc::kTimedOut) ask_again_ns_ = now_ns + kUnansweredNs;
   }
   if (!answer_.ok()) {
     reading.subscribers = answer_.status();
@@ -136,7 +167,7 @@ BusReading BusMonitor::read(std::uint64_t now_ns) {
 
 SubscriberReading BusMonitor::reading_of(SubscriberStatus status, std::uint64_t now_ns) {
   SubscriberReading reading{.status = std::move(status)};
-  reading.is_stopped = is_stopped(reading.status.pid);
+  if (reading.status.is_missing()) return reading;
   measure_delay(reading, now_ns);
   const ClientId id(reading.status.pid, reading.status.connected_wall_ns);
   const auto before = lags_.find(id);
@@ -146,6 +177,9 @@ SubscriberReading BusMonitor::reading_of(SubscriberStatus status, std::uint64_t 
         1e9 / static_cast<double>(now_ns - before->second.time_ns);
   }
   next_lags_[id] = {now_ns, reading.status.lag};
+  if (reading.status.latency) {
+    reading.recent_latency = latencies_[id].add(now_ns, *reading.status.latency);
+  }
   return reading;
 }
 

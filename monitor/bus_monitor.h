@@ -1,8 +1,8 @@
-// One bus, watched: its ring is mapped read-only and its head noted ten times a second; its publisher
+// One bus, watched: the words of its ring are read and its head noted ten times a second; its publisher
 // is asked over one connection, which is kept, and not more often than every kAskNs: a client that asks
 // all the time is dropped (kFramesPerSecondMax), and each drop is one of the events that are kept.
 //
-// A publisher that ends is not waited for: its ring stays mapped and says what it said last, and every
+// A publisher that ends is not waited for: its ring stays open and contains what it contained, and every
 // kReattachNs the bus directory is asked for the next one.
 //
 // Thread safety: one thread.
@@ -26,6 +26,7 @@
 #include "monitor/bus_status.h"
 #include "monitor/checkpoint_status.h"
 #include "monitor/head_history.h"
+#include "monitor/latency_window.h"
 #include "monitor/publisher_state.h"
 #include "snapshot/bus_directory.h"
 
@@ -33,6 +34,8 @@ namespace lapwing {
 
 inline constexpr std::uint64_t kReattachNs = 1'000'000'000;
 inline constexpr std::uint64_t kAskNs = 50'000'000;  // between two questions, at least
+// Until a publisher that did not answer is asked again: each time costs kPublisherAnswerNs.
+inline constexpr std::uint64_t kUnansweredNs = 10'000'000'000;
 inline constexpr std::uint64_t kRateWindowNs = 1'000'000'000;
 inline constexpr std::uint64_t kCheckpointsNs = 5'000'000'000;  // between two looks at their files
 
@@ -41,25 +44,31 @@ inline constexpr std::uint64_t kFarBehindNs = 5'000'000'000;  // a delay that ne
 
 struct SubscriberReading {
   SubscriberStatus status;
-  bool is_stopped = false;  // its process, by a signal or a debugger
   // How long the record after its position has been published; 0 where there is none. Where that was
   // before the bus was watched it is longer than this, and `delay_is_longer` says so.
   std::uint64_t delay_ns = 0;
   bool delay_is_longer = false;
   double lag_rate = 0;  // records a second by which its lag has grown since it was last asked for
+  std::optional<RecentLatency> recent_latency =
+      {};  // nullopt: it does not measure, or has just begun
 
   // While it joins it reads old records, and is not late.
   bool is_far_behind() const {
     return delay_ns > kFarBehindNs && status.state != ClientState::kJoining;
   }
   bool needs_person() const {
-    return !status.observes && (is_stopped || is_far_behind() || status.lost > 0);
+    return !status.observes && (status.is_missing() || status.is_stopped() || status.is_silent() ||
+                                is_far_behind() || status.lost > 0);
   }
 };
 
 struct BusReading {
   std::string directory;
   std::string name;
+  // The next three: of a MachineMonitor.
+  std::string label = {};  // unique on the machine (bus_labels.h)
+  std::string user = {};   // whose it is: a name, or a number if there is none
+  uid_t uid = 0;
   std::string schema;  // and the next two: what bus.json says
   std::string journal_writer;
   std::uint64_t capacity = 0;                      // slots
@@ -76,9 +85,14 @@ struct BusReading {
   std::vector<BusEvent> events;  // since the bus is watched; keep_event() says which
 };
 
+// A log of sessions that is larger is not read of a user that is not trusted.
+inline constexpr std::uint64_t kOtherSessionsBytesMax = 64 * 1024 * 1024;
+
 class BusMonitor {
  public:
-  explicit BusMonitor(std::string directory) : directory_(std::move(directory)) {}
+  // `is_trusted`: the bus belongs to this user or root.
+  explicit BusMonitor(std::string directory, bool is_trusted = true)
+      : directory_(std::move(directory)), is_trusted_(is_trusted) {}
 
   const std::string& directory() const { return directory_; }
   // Notes where head is. Reads a word of memory; every kReattachNs at most also files.
@@ -101,7 +115,9 @@ class BusMonitor {
   using ClientId = std::pair<std::uint32_t, std::uint64_t>;  // pid, time of connecting
 
   void attach(std::uint64_t now_ns);
-  absl::StatusOr<RingStatus> ring_status() const;
+  void read_words();
+  bool is_published() const;
+  absl::StatusOr<RingStatus> ring_status();
   void read_journal(std::uint64_t now_ns);
   absl::StatusOr<Answer> ask(Sequence head, std::uint64_t now_ns);
   void ask_events(std::uint64_t deadline_ns);
@@ -110,13 +126,15 @@ class BusMonitor {
   void measure_delay(SubscriberReading& reading, std::uint64_t now_ns) const;
 
   std::string directory_;
+  bool is_trusted_;
   BusDescription description_;  // as it was last read
   absl::StatusOr<JournalFacts> journal_;
   std::uint64_t journal_again_ns_ = 0;
   absl::Status why_no_ring_;
   std::uint64_t attach_again_ns_ = 0;
   std::optional<OpenRing> ring_;
-  std::optional<RingWordsMap> words_;
+  std::optional<RingWordsCopy> words_;
+  std::optional<HeartbeatWatch> heartbeat_;
   HeadHistory heads_;
   std::optional<ControlClient> client_;
   absl::StatusOr<Answer> answer_;
@@ -127,6 +145,7 @@ class BusMonitor {
   std::uint64_t newest_event_ = 0;     // of the session
   std::map<ClientId, Lag> lags_;       // of the last reading
   std::map<ClientId, Lag> next_lags_;  // of the one under way
+  std::map<ClientId, LatencyWindow> latencies_;
 };
 
 }  // namespace lapwing

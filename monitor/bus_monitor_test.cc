@@ -75,7 +75,7 @@ TEST_CASE("A subscriber's delay is the time for which its next record has been p
   CHECK(reading.status.lag == 501);
   CHECK(reading.delay_ns == 10 * kSecond - kSecond / 2);
   CHECK_FALSE(reading.delay_is_longer);
-  CHECK_FALSE(reading.is_stopped);
+  CHECK_FALSE(reading.status.is_stopped());
   CHECK(reading.is_far_behind());
 }
 

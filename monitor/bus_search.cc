@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <system_error>
 
 #include "absl/strings/match.h"
@@ -39,11 +40,12 @@ bool is_theirs_alone(const struct stat& found, uid_t owner) {
   return found.st_uid == owner && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-std::vector<std::string> names_in(const std::string& directory) {
+std::vector<std::string> announcements_in(const std::string& directory) {
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    names.push_back(entry.path().filename().string());
+    std::string name = entry.path().filename().string();
+    if (absl::EndsWith(name, kAnnouncementExtension)) names.push_back(std::move(name));
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -71,9 +73,13 @@ bool is_there(const std::string& directory) {
   return ::lstat(directory.c_str(), &info) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
-// `looked_at` counts the files of this owner, so that no user can fill the list at the cost of
-// others.
-void search_directory(const std::string& path, uid_t owner, std::size_t& looked_at,
+// What was looked at of a user, so that none can fill the list at the cost of others.
+struct LookedAt {
+  std::size_t directories = 0;
+  std::size_t files = 0;
+};
+
+void search_directory(const std::string& path, uid_t owner, LookedAt& looked_at,
                       FoundBuses& found) {
   const UniqueFd directory = UniqueFd::opened_by(
       [&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
@@ -86,16 +92,20 @@ void search_directory(const std::string& path, uid_t owner, std::size_t& looked_
     ++found.not_trusted;
     return;
   }
-  for (const std::string& name : names_in(path)) {
-    if (!absl::EndsWith(name, kAnnouncementExtension)) continue;
-    if (++looked_at > kBusesOfUserMax) {
+  const bool is_trusted = is_trusted_user(owner);
+  if (!is_trusted && ++looked_at.directories > kDirectoriesOfOtherMax) {
+    ++found.beyond_limit;
+    return;
+  }
+  for (const std::string& name : announcements_in(path)) {
+    if (++looked_at.files > (is_trusted ? kBusesOfUserMax : kBusesOfOtherMax)) {
       ++found.beyond_limit;
       continue;
     }
     const std::optional<std::string> text = trusted_text(directory.get(), name, owner);
     absl::StatusOr<BusAnnouncement> bus = BusAnnouncement::parse(text.value_or(""));
     if (bus.ok()) {
-      if (!is_there(bus->directory)) continue;
+      if (is_trusted && !is_there(bus->directory)) continue;
       found.buses.push_back({*std::move(bus), owner});
     } else {
       ++found.not_trusted;
@@ -105,13 +115,25 @@ void search_directory(const std::string& path, uid_t owner, std::size_t& looked_
 
 }  // namespace
 
-FoundBuses find_buses(const std::string& shared_memory) {
+FoundBuses find_buses(const WatchedUsers& users, const std::string& shared_memory) {
   FoundBuses found;
-  std::map<uid_t, std::size_t> looked_at;
-  for (const std::string& name : names_in(shared_memory)) {
+  std::map<std::string, uid_t> directories;  // in the order of their names
+  std::set<uid_t> not_watched;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(shared_memory, error)) {
+    std::string name = entry.path().filename().string();
     const std::optional<uid_t> owner = owner_in(name);
     if (!owner) continue;
-    search_directory(absl::StrCat(shared_memory, "/", name), *owner, looked_at[*owner], found);
+    if (users.includes(*owner)) {
+      directories.emplace(std::move(name), *owner);
+    } else {
+      not_watched.insert(*owner);
+    }
+  }
+  found.not_watched = not_watched.size();
+  std::map<uid_t, LookedAt> looked_at;
+  for (const auto& [name, owner] : directories) {
+    search_directory(absl::StrCat(shared_memory, "/", name), owner, looked_at[owner], found);
   }
   std::sort(found.buses.begin(), found.buses.end(), [](const FoundBus& a, const FoundBus& b) {
     return a.announcement.directory < b.announcement.directory;

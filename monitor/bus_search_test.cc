@@ -39,7 +39,7 @@ class SharedMemory {
     REQUIRE(::chmod(path.c_str(), 0600) == 0);
     return path;
   }
-  FoundBuses find() const { return find_buses(root_.path()); }
+  FoundBuses find(const WatchedUsers& users = {}) const { return find_buses(users, root_.path()); }
   const TemporaryDirectory& root() const { return root_; }
 
  private:
@@ -121,8 +121,22 @@ TEST_CASE("A directory that is a link is not followed") {
 TEST_CASE("A directory of another user than its name says is not trusted") {
   SharedMemory memory;
   memory.announce(memory.directory("lapwing-" + std::to_string(::geteuid() + 1)), "/a");
-  CHECK(memory.find().buses.empty());
-  CHECK(memory.find().not_trusted == 1);
+  const FoundBuses found = memory.find({.all = true, .others = {}});
+  CHECK(found.buses.empty());
+  CHECK(found.not_trusted == 1);
+}
+
+TEST_CASE("Users that are not watched are counted and not read") {
+  SharedMemory memory;
+  const uid_t other = ::geteuid() + 1;
+  memory.announce(memory.directory("lapwing-" + std::to_string(other)), "/a");
+  memory.directory("lapwing-" + std::to_string(other) + "-27");
+  memory.directory("lapwing-" + std::to_string(other + 1));
+  const FoundBuses found = memory.find();
+  CHECK(found.not_watched == 2);
+  CHECK(found.not_trusted == 0);
+  CHECK(memory.find({.all = false, .others = {other}}).not_watched == 1);
+  CHECK(memory.find({.all = true, .others = {}}).not_watched == 0);
 }
 
 TEST_CASE("The directory of a user whose first name another user has taken is found") {
@@ -130,7 +144,7 @@ TEST_CASE("The directory of a user whose first name another user has taken is fo
   memory.announce(memory.directory(SharedMemory::own_name() + ".x1Y2z3"), "/a");
   memory.announce(memory.directory(SharedMemory::own_name() + "-27.x1Y2z3", 0750), "/b");
   memory.announce(memory.directory("lapwing-" + std::to_string(::geteuid() + 1) + ".x1Y2z3"), "/c");
-  const FoundBuses found = memory.find();
+  const FoundBuses found = memory.find({.all = true, .others = {}});
   REQUIRE(found.buses.size() == 2);
   CHECK(found.buses[0].announcement.directory == memory.bus("/a"));
   CHECK(found.buses[1].announcement.directory == memory.bus("/b"));
@@ -173,7 +187,7 @@ TEST_CASE("Beyond the limit of a user buses are counted") {
 
 TEST_CASE("Where there is no shared memory nothing is found") {
   const TemporaryDirectory directory;
-  CHECK(find_buses(directory.file("absent")).buses.empty());
+  CHECK(find_buses({}, directory.file("absent")).buses.empty());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/control/client.h"
+#include "bus/control/missing_subscribers.h"
 #include "bus/ring_map.h"
 #include "lapwing/error.h"
 #include "os/kernel.h"
@@ -37,14 +38,19 @@ std::optional<RingCounts> counts_of(const RingWords& words) {
 
 }  // namespace
 
-RingStatus status_of(const OpenRing& ring, const RingWords& words) {
+RingStatus status_of(const OpenRing& ring, const RingWords& words, HeartbeatWatch& heartbeat) {
   const JournalCondition journal = load_journal_condition(words);
-  const std::uint64_t beat = load_heartbeat(words);
-  const std::uint64_t now = monotonic_ns();
+  const RingHeader& header = ring.header();
+  const absl::StatusOr<bool> is_held = ring.is_held();
   return {.path = ring.path(),
-          .publisher_pid = ring.header().publisher_pid,
+          .publisher_pid = header.publisher_pid,
+          .process = state_of({.pid = header.publisher_pid,
+                               .start_ticks = 0,
+                               .namespaces = {.pid = header.publisher_pid_namespace,
+                                              .time = header.publisher_time_namespace}}),
+          .is_held = is_held.ok() ? std::optional(*is_held) : std::nullopt,
           .state = load_ring_state(words),
-          .heartbeat_age_ns = now > beat ? now - beat : 0,
+          .heartbeat_age_ns = heartbeat.age_ns(words, monotonic_ns()),
           .session_first = ring.header().session_first_sequence,
           .head = load_head(words),
           .archived = load_archived(words),
@@ -63,12 +69,37 @@ std::optional<Enum> said(std::uint32_t number) {
   return static_cast<Enum>(number);
 }
 
+// A running publisher renews its heartbeat within this time, and a first look at one of another clock
+// proves nothing.
+constexpr std::uint64_t kHeartbeatProofNs = kHeartbeatIntervalNs + kHeartbeatIntervalNs / 5;
+constexpr std::uint64_t kHeartbeatLookNs = 50 * kNsPerMs;
+
+absl::StatusOr<RingStatus> status_of(const OpenRing& ring, RingWordsCopy& copy) {
+  HeartbeatWatch heartbeat(ring.header());
+  RingStatus status = status_of(ring, copy.words(), heartbeat);
+  const std::uint64_t first_ns = load_heartbeat(copy.words());
+  const std::uint64_t began_ns = monotonic_ns();
+  if (status.state != RingState::kRunning || status.is_held == false ||
+      !heartbeat.is_measured_by_change(first_ns, began_ns)) {
+    return status;
+  }
+  while (monotonic_ns() < began_ns + kHeartbeatProofNs) {
+    wait_readable(-1, kHeartbeatLookNs);
+    if (absl::Status read = copy.refresh(ring); !read.ok()) return read;
+    if (load_heartbeat(copy.words()) != first_ns) return status_of(ring, copy.words(), heartbeat);
+  }
+  status = status_of(ring, copy.words(), heartbeat);
+  status.heartbeat_age_ns = std::max(status.heartbeat_age_ns, kSilentNs);
+  return status;
+}
+
 absl::StatusOr<RingStatus> read_ring(const std::string& directory, const BusDescription& bus) {
   const absl::StatusOr<OpenRing> ring = open_described_ring(directory, bus);
-  const absl::StatusOr<RingWordsMap> map = ring.ok() ? RingWordsMap::attach(*ring) : ring.status();
-  if (map.ok()) return status_of(*ring, map->words());
+  absl::StatusOr<RingWordsCopy> words =
+      ring.ok() ? RingWordsCopy::read(*ring) : absl::StatusOr<RingWordsCopy>(ring.status());
+  if (words.ok()) return status_of(*ring, *words);
   if (bus.closed) return make_error(Errc::kNotFound, "the session was closed");
-  return map.status();
+  return words.status();
 }
 
 // A subscriber that runs reports every kReportNsMin while it takes records.
@@ -86,7 +117,8 @@ Latency latency_of(const LatencyReportFrame& report) {
   return latency;
 }
 
-SubscriberStatus status_of(const SubscriberInfoFrame& info, Sequence head, std::uint64_t now_ns) {
+SubscriberStatus status_of(const SubscriberInfoFrame& info, Sequence head, std::uint64_t now_ns,
+                           const ProcessNamespaces& namespaces) {
   return {.pid = info.pid,
           .uid = info.uid,
           .name = get_text(info.name),
@@ -105,6 +137,9 @@ SubscriberStatus status_of(const SubscriberInfoFrame& info, Sequence head, std::
           .filled = info.filled,
           .connected_wall_ns = info.connected_wall_ns,
           .reported_wall_ns = info.reported_wall_ns,
+          .report_age_ns = report_age_of(info, now_ns),
+          .missing_since_wall_ns = info.missing_since_wall_ns,
+          .process = state_of(process_of(info, namespaces)),
           .latency = std::nullopt};
 }
 
@@ -225,11 +260,25 @@ absl::StatusOr<JournalFacts> read_journal_facts(const std::string& journal_root)
   return facts;
 }
 
+bool SubscriberStatus::is_silent() const {
+  return !is_missing() && lag > 0 && report_age_ns && *report_age_ns >= kSilentReportNs;
+}
+
+std::optional<std::uint64_t> report_age_of(const SubscriberInfoFrame& info,
+                                           std::uint64_t now_wall_ns) {
+  if (info.report_age_ns != 0) return info.report_age_ns;
+  if (info.reported == 0) return std::nullopt;
+  if (now_wall_ns < info.reported_wall_ns) return std::nullopt;
+  return now_wall_ns - info.reported_wall_ns;
+}
+
 bool is_recent(const SubscriberInfoFrame& info, std::uint64_t now_wall_ns) {
-  return info.head_seen != 0 && now_wall_ns < after_ns(info.reported_wall_ns, kReportFreshNs);
+  const std::optional<std::uint64_t> age_ns = report_age_of(info, now_wall_ns);
+  return info.head_seen != 0 && age_ns && *age_ns < kReportFreshNs;
 }
 
 std::uint64_t lag_of(const SubscriberInfoFrame& info, Sequence head, std::uint64_t now_wall_ns) {
+  if (info.missing_since_wall_ns != 0) return 0;
   const Sequence newest = is_recent(info, now_wall_ns) ? info.head_seen : head;
   return newest > info.position ? newest - info.position : 0;
 }
@@ -239,14 +288,19 @@ absl::StatusOr<RingStatus> read_ring_status(const std::string& directory) {
   return bus.ok() ? read_ring(directory, *bus) : bus.status();
 }
 
-PublisherStatus status_of(Sequence head, const ControlClient::SubscriberList& list) {
+ProcessNamespaces namespaces_of(const ControlClient& client) {
+  return {.pid = client.welcome().pid_namespace, .time = client.welcome().time_namespace};
+}
+
+PublisherStatus status_of(Sequence head, const ControlClient::SubscriberList& list,
+                          const ProcessNamespaces& namespaces) {
   PublisherStatus status{.head = head,
                          .subscribers = {},
                          .clients_refused = list.end.refused,
                          .clients_dropped = list.end.dropped};
   std::ranges::copy(list.end.by_reason, status.clients_by_reason.begin());
   for (const SubscriberInfoFrame& info : list.subscribers) {
-    status.subscribers.push_back(status_of(info, head, wall_ns()));
+    status.subscribers.push_back(status_of(info, head, wall_ns(), namespaces));
   }
   for (const auto& [index, latency] : list.latencies) {
     status.subscribers[index].latency = latency_of(latency);
@@ -269,7 +323,7 @@ absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory) {
   if (!client.ok()) return client.status();
   const absl::StatusOr<ControlClient::SubscriberList> list = client->list_subscribers(deadline_ns);
   if (!list.ok()) return list.status();
-  return status_of(client->welcome().head, *list);
+  return status_of(client->welcome().head, *list, namespaces_of(*client));
 }
 
 const char* name_of(RingState state) {
@@ -300,6 +354,8 @@ const char* name_of(ClientState state) {
       return "filling";
     case ClientState::kStopped:
       return "stopped";
+    case ClientState::kMissing:
+      return "missing";
   }
   return "unknown";
 }

@@ -16,12 +16,14 @@
 
 #include "absl/status/statusor.h"
 #include "bus/control/client.h"
+#include "bus/heartbeat_watch.h"
 #include "bus/open_ring.h"
 #include "lapwing/ages.h"
 #include "lapwing/journal_state.h"
 #include "lapwing/sequence.h"
 #include "lapwing/subscriber.h"
 #include "lapwing/waiting.h"
+#include "os/process_state.h"
 #include "proto/control_frames.h"
 #include "proto/ring_counters.h"
 #include "proto/ring_layout.h"
@@ -30,6 +32,9 @@
 #include "subscribers/record_identity.h"
 
 namespace lapwing {
+
+// A publisher renews its heartbeat twice a second.
+inline constexpr std::uint64_t kSilentNs = 3'000'000'000;
 
 // A publisher that has not answered by then counts as one that does not answer.
 inline constexpr std::uint64_t kPublisherAnswerNs = 2'000'000'000;
@@ -51,8 +56,12 @@ struct RingCounts {
 struct RingStatus {
   std::string path;
   std::uint32_t publisher_pid = 0;
+  ProcessState process = ProcessState::kUnknown;  // of the publisher
+  // Whether a process holds the ring's lock: its publisher, until it has ended, however it ends.
+  // nullopt: the kernel does not report it.
+  std::optional<bool> is_held;
   RingState state = RingState::kRunning;
-  std::uint64_t heartbeat_age_ns = 0;
+  std::uint64_t heartbeat_age_ns = 0;  // bus/heartbeat_watch.h
   Sequence session_first = 0;
   Sequence head = 0;
   Sequence archived = 0;
@@ -111,10 +120,27 @@ struct SubscriberStatus {
   std::uint64_t filled = 0;
   std::uint64_t connected_wall_ns = 0;
   std::uint64_t reported_wall_ns = 0;
+  // Since its last report, or since it attached, by the publisher's CLOCK_MONOTONIC; nullopt: an
+  // older publisher does not report it.
+  std::optional<std::uint64_t> report_age_ns;
+  std::uint64_t missing_since_wall_ns = 0;  // 0: it is attached
+  ProcessState process = ProcessState::kUnknown;
   std::optional<Latency> latency;  // none: not measured
+
+  bool is_missing() const { return missing_since_wall_ns != 0; }
+  // It is behind and has not reported for kSilentReportNs: it hangs, or is stopped where the kernel
+  // does not report its process.
+  bool is_silent() const;
+  bool is_stopped() const { return process == ProcessState::kStopped && !is_missing(); }
 };
 
-// SubscriberStatus::is_recent and lag, as of `now_wall_ns`.
+// A subscriber that runs reports every kReportNsMin while it takes records.
+inline constexpr std::uint64_t kSilentReportNs = 3'000'000'000;
+
+// SubscriberStatus::report_age_ns, is_recent and lag. A publisher before control version 4 reports no
+// age; then the wall clock has to do, and a report from the future has no age.
+std::optional<std::uint64_t> report_age_of(const SubscriberInfoFrame& info,
+                                           std::uint64_t now_wall_ns);
 bool is_recent(const SubscriberInfoFrame& info, std::uint64_t now_wall_ns);
 std::uint64_t lag_of(const SubscriberInfoFrame& info, Sequence head, std::uint64_t now_wall_ns);
 
@@ -156,14 +182,19 @@ JournalSize total_size(const std::vector<JournalStatus>& journals);
 // Opens each segment of every journal. Errors: those of SessionLog::open_read_only, kSystem.
 absl::StatusOr<JournalFacts> read_journal_facts(const std::string& journal_root);
 
-RingStatus status_of(const OpenRing& ring, const RingWords& words);
+RingStatus status_of(const OpenRing& ring, const RingWords& words, HeartbeatWatch& heartbeat);
 
-// The ring alone: nobody is asked, and nobody waited for. kNotFound: the session was closed.
+// The ring only: the publisher is not asked. Takes up to 1.2 s if the heartbeat is of another clock
+// and has to be seen to change. kNotFound: the session was closed.
 // Errors: those of read_bus_description, and why there is no ring to read.
 absl::StatusOr<RingStatus> read_ring_status(const std::string& directory);
 
-// What a publisher said of its subscribers, now that head is there.
-PublisherStatus status_of(Sequence head, const ControlClient::SubscriberList& list);
+// A publisher's answer about its subscribers, as of `head`. Pids are valid in `namespaces`, the
+// publisher's.
+PublisherStatus status_of(Sequence head, const ControlClient::SubscriberList& list,
+                          const ProcessNamespaces& namespaces);
+// Of the publisher that a client is connected to.
+ProcessNamespaces namespaces_of(const ControlClient& client);
 // A tool's connection to the publisher of a bus. Errors: those of ControlClient::connect.
 absl::StatusOr<ControlClient> connect_to_publisher(const std::string& directory,
                                                    const std::string& name,

@@ -14,6 +14,7 @@
 
 #include "bus/control/client.h"
 #include "lapwing/error.h"
+#include "monitor/publisher_state.h"
 #include "os/kernel.h"
 #include "proto/ring_words.h"
 #include "subscribers/reporter.h"
@@ -82,8 +83,14 @@ TEST_CASE("A heartbeat's age is the time since the publisher's last beat") {
   REQUIRE(status.ring.ok());
   CHECK(status.ring->heartbeat_age_ns >= 5'000'000'000);
   CHECK(status.ring->heartbeat_age_ns <= monotonic_ns() - beat);
-  store_heartbeat(bus.ring->words(), monotonic_ns() + 60'000'000'000);  // of no clock of ours
-  CHECK(gather(bus).ring->heartbeat_age_ns == 0);
+}
+
+TEST_CASE("A heartbeat from the future is one of a publisher that runs only if it changes") {
+  TestBus bus;
+  bus.start();
+  bus.beating = false;
+  store_heartbeat(bus.ring->words(), monotonic_ns() + 60'000'000'000);
+  CHECK(gather(bus).ring->heartbeat_age_ns >= kSilentNs);
 }
 
 TEST_CASE("Each subscriber's last report is in the publisher's answer") {
@@ -118,6 +125,7 @@ TEST_CASE("A lag is that of the report while it is fresh, and grows once no more
   SubscriberInfoFrame info{};
   info.position = 90;
   info.head_seen = 95;
+  info.reported = 1;
   info.reported_wall_ns = kReported;
   CHECK(lag_of(info, 100, kReported) == 5);
   CHECK(lag_of(info, 100, kReported + 3 * kReportNsMin - 1) == 5);
@@ -125,6 +133,57 @@ TEST_CASE("A lag is that of the report while it is fresh, and grows once no more
   CHECK(lag_of(info, 80, kReported + 3 * kReportNsMin) == 0);
   info.head_seen = 0;  // not said
   CHECK(lag_of(info, 100, kReported) == 10);
+}
+
+TEST_CASE("A step of the wall clock makes no old report recent") {
+  constexpr std::uint64_t kNow = 1'700'000'000'000'000'000;
+  constexpr std::uint64_t kHourNs = 3'600'000'000'000;
+  SubscriberInfoFrame info{};
+  info.position = 90;
+  info.head_seen = 95;
+  info.reported = 1;
+  info.reported_wall_ns = kNow + kHourNs;  // before the clock was set back
+  CHECK(report_age_of(info, kNow) == std::nullopt);
+  CHECK_FALSE(is_recent(info, kNow));
+  CHECK(lag_of(info, 100, kNow) == 10);
+  info.report_age_ns = kSilentReportNs;  // what the publisher measures counts
+  CHECK(report_age_of(info, kNow) == kSilentReportNs);
+  CHECK_FALSE(is_recent(info, kNow));
+  info.report_age_ns = 1;
+  info.reported_wall_ns = kNow - kHourNs;  // the clock was set forward
+  CHECK(is_recent(info, kNow));
+}
+
+TEST_CASE("Who is behind and does not report is silent, and not who has everything") {
+  SubscriberStatus status;
+  status.report_age_ns = kSilentReportNs;
+  CHECK_FALSE(status.is_silent());
+  status.lag = 1;
+  CHECK(status.is_silent());
+  status.report_age_ns = kSilentReportNs - 1;
+  CHECK_FALSE(status.is_silent());
+  status.report_age_ns = std::nullopt;
+  CHECK_FALSE(status.is_silent());
+}
+
+TEST_CASE("What a publisher does is decided by four sources") {
+  RingStatus ring;
+  ring.is_held = true;
+  CHECK(state_of_publisher(ring) == PublisherState::kRunning);
+  ring.process = ProcessState::kStopped;
+  CHECK(state_of_publisher(ring) == PublisherState::kStopped);
+  ring.process = ProcessState::kUnknown;
+  ring.heartbeat_age_ns = kSilentNs;
+  CHECK(state_of_publisher(ring) == PublisherState::kSilent);
+  ring.process = ProcessState::kEnded;
+  CHECK(state_of_publisher(ring) == PublisherState::kGone);
+  ring.heartbeat_age_ns = 0;
+  ring.is_held = false;  // a heartbeat from the future does not keep it alive
+  CHECK(state_of_publisher(ring) == PublisherState::kGone);
+  ring.is_held = std::nullopt;
+  CHECK(state_of_publisher(ring) == PublisherState::kRunning);
+  ring.state = RingState::kClosed;
+  CHECK(state_of_publisher(ring) == PublisherState::kClosed);
 }
 
 TEST_CASE("Clients that the publisher refused and those that it dropped are counted apart") {

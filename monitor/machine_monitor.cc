@@ -1,46 +1,157 @@
 #include "monitor/machine_monitor.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <utility>
 
-#include "monitor/bus_search.h"
+#include "absl/strings/str_cat.h"
+#include "os/kernel.h"
+#include "os/printable.h"
 
 namespace lapwing {
+namespace {
 
-MachineMonitor::MachineMonitor(std::vector<std::string> directories)
-    : searches_(directories.empty()), order_(std::move(directories)) {
-  for (const std::string& directory : order_) buses_.try_emplace(directory, directory);
+constexpr std::uint64_t kFirstSearchNs = 1'000'000'000;
+constexpr std::uint64_t kSearchRestFactor = 10;  // a search may take this part of the time
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "";
+  return printable(name.data());
 }
 
-void MachineMonitor::search(std::uint64_t now_ns) {
-  if (!searches_ || now_ns < search_again_ns_) return;
-  search_again_ns_ = now_ns + kSearchNs;
-  const FoundBuses found = find_buses();
+absl::StatusOr<Background<FoundBuses>> start_search(const WatchedUsers& users) {
+  return Background<FoundBuses>::start(
+      "lapwing-search", [users, again_ns = std::uint64_t{0}](const StopEvent& stop) mutable {
+        const std::uint64_t now_ns = monotonic_ns();
+        if (now_ns < again_ns) {
+          stop.wait(again_ns - now_ns);
+          return std::optional<FoundBuses>();
+        }
+        std::optional<FoundBuses> found = find_buses(users);
+        const std::uint64_t took_ns = monotonic_ns() - now_ns;
+        again_ns = now_ns + std::max(kSearchNs, kSearchRestFactor * took_ns);
+        return found;
+      });
+}
+
+}  // namespace
+
+absl::StatusOr<MachineMonitor> MachineMonitor::start(MachineOptions options) {
+  if (!options.directories.empty()) return MachineMonitor(std::move(options), std::nullopt);
+  absl::StatusOr<Search> search = start_search(options.users);
+  if (!search.ok()) return search.status();
+  search->wait_for_first(kFirstSearchNs);
+  return MachineMonitor(std::move(options), *std::move(search));
+}
+
+MachineMonitor::MachineMonitor(MachineOptions options, std::optional<Search> search)
+    : options_(std::move(options)), search_(std::move(search)) {
+  found_.host = host_name();
+  for (const uid_t user : {::geteuid(), uid_t{0}}) trusted_names_[user] = user_name(user);
+}
+
+// Two users may announce the same directory: that of a trusted user counts.
+void MachineMonitor::take_search(std::uint64_t now_ns) {
+  if (!search_) return look_up_named(now_ns);
+  const auto newest = search_->newest();
+  if (newest == nullptr || newest->made_ns == searched_ns_) return;
+  searched_ns_ = newest->made_ns;
+  const FoundBuses& found = newest->value;
   found_.not_trusted = found.not_trusted;
   found_.not_permitted = found.not_permitted;
   found_.beyond_limit = found.beyond_limit;
-  order_.clear();
+  found_.not_watched = found.not_watched;
+  Owners owners;
   for (const FoundBus& bus : found.buses) {
-    order_.push_back(bus.announcement.directory);
-    buses_.try_emplace(order_.back(), order_.back());
+    const auto [known, is_new] = owners.try_emplace(bus.announcement.directory, bus.owner);
+    if (!is_new && is_trusted_user(bus.owner)) known->second = bus.owner;
   }
-  std::erase_if(buses_, [&](const auto& entry) {
-    return !std::binary_search(order_.begin(), order_.end(), entry.first);
+  follow(owners);
+}
+
+// A directory that cannot be looked up counts as trusted: there is nothing in it yet.
+void MachineMonitor::look_up_named(std::uint64_t now_ns) {
+  if (searched_ns_ != 0 && now_ns < searched_ns_ + kSearchNs) return;
+  searched_ns_ = now_ns;
+  found_.beyond_limit = 0;
+  Owners owners;
+  for (const std::string& directory : options_.directories) {
+    struct stat info{};
+    const bool is_there = ::stat(directory.c_str(), &info) == 0;
+    owners[directory] = is_there ? info.st_uid : ::geteuid();
+  }
+  follow(owners);
+}
+
+void MachineMonitor::follow(const Owners& owners) {
+  owners_ = owners;
+  std::map<uid_t, std::vector<std::string>> of_others;
+  for (const auto& [directory, owner] : owners_) {
+    if (is_trusted_user(owner)) {
+      trusted_.try_emplace(directory, directory);
+    } else {
+      of_others[owner].push_back(directory);
+    }
+  }
+  std::erase_if(trusted_, [&](const auto& entry) {
+    const auto known = owners_.find(entry.first);
+    return known == owners_.end() || !is_trusted_user(known->second);
   });
+  std::erase_if(others_, [&](const auto& entry) { return !of_others.contains(entry.first); });
+  for (const auto& [user, directories] : of_others) {
+    auto known = others_.find(user);
+    if (known == others_.end()) {
+      if (others_.size() >= kOtherUsersMax) {
+        found_.beyond_limit += directories.size();
+        continue;
+      }
+      absl::StatusOr<OtherUser> other = OtherUser::start(user);
+      if (!other.ok()) {
+        found_.beyond_limit += directories.size();
+        continue;
+      }
+      known = others_.emplace(user, *std::move(other)).first;
+    }
+    known->second.watch(directories);
+  }
 }
 
 void MachineMonitor::sample(std::uint64_t now_ns) {
-  search(now_ns);
-  for (auto& [directory, bus] : buses_) bus.sample(now_ns);
+  take_search(now_ns);
+  for (auto& [directory, bus] : trusted_) bus.sample(now_ns);
+}
+
+void MachineMonitor::finish(BusReading& reading, const Owners::value_type& bus) {
+  reading.uid = bus.second;
+  const bool is_trusted = is_trusted_user(bus.second);
+  if (is_trusted) reading.user = trusted_names_[bus.second];
+  reading.label = labels_.label(reading.directory, is_trusted ? "" : reading.user, reading.name);
 }
 
 MachineReading MachineMonitor::read(std::uint64_t now_ns, std::uint64_t wall_ns) {
-  search(now_ns);
+  take_search(now_ns);
   MachineReading reading = found_;
   reading.wall_ns = wall_ns;
-  for (const std::string& directory : order_) {
-    reading.buses.push_back(buses_.at(directory).read(now_ns));
+  for (auto& [directory, bus] : trusted_) {
+    BusReading& one = reading.buses.emplace_back(bus.read(now_ns));
+    finish(one, *owners_.find(directory));
   }
+  for (const auto& [user, other] : others_) {
+    for (BusReading& one : other.read(now_ns)) {
+      if (one.user.empty()) one.user = absl::StrCat(user);
+      finish(one, *owners_.find(one.directory));
+      reading.buses.push_back(std::move(one));
+    }
+  }
+  if (options_.directories.empty()) return reading;
+  const auto place = [&](const BusReading& one) {
+    return std::ranges::find(options_.directories, one.directory) - options_.directories.begin();
+  };
+  std::ranges::stable_sort(reading.buses, {}, place);
   return reading;
 }
 

@@ -1,45 +1,78 @@
 // The buses of a machine, or those that were named, watched together.
 //
+// Buses of this user and of root are read by the calling thread. Those of another user are read by a
+// thread for that user (other_user.h), and search has a thread of its own: nobody can delay a
+// reading of trusted buses.
+//
 // Thread safety: one thread.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "monitor/background.h"
+#include "monitor/bus_labels.h"
 #include "monitor/bus_monitor.h"
+#include "monitor/bus_search.h"
+#include "monitor/other_user.h"
+#include "monitor/watched_users.h"
 
 namespace lapwing {
 
 inline constexpr std::uint64_t kSearchNs = 2'000'000'000;  // between two searches for buses
 
+struct MachineOptions {
+  std::vector<std::string> directories;  // of buses; empty: all of `users` that are announced
+  WatchedUsers users;
+};
+
 struct MachineReading {
+  std::string host = {};      // the machine's name
   std::uint64_t wall_ns = 0;  // UTC
+  // In the order in which they were named; or those of trusted users by directory, then others.
   std::vector<BusReading> buses;
-  // As of FoundBuses; 0 where buses were named.
+  // As of FoundBuses; 0 if buses were named.
   std::size_t not_trusted = 0;
   std::size_t not_permitted = 0;
   std::size_t beyond_limit = 0;
+  std::size_t not_watched = 0;
 };
 
 class MachineMonitor {
  public:
-  // Bus directories; none: whatever is announced on this machine, looked for every kSearchNs.
-  explicit MachineMonitor(std::vector<std::string> directories);
+  // Waits for the first search, 1 s at most. Errors: kLimit, kSystem.
+  static absl::StatusOr<MachineMonitor> start(MachineOptions options);
 
   void sample(std::uint64_t now_ns);
-  // In the order in which they were named, or by directory.
   MachineReading read(std::uint64_t now_ns, std::uint64_t wall_ns);
 
  private:
-  void search(std::uint64_t now_ns);
+  using Search = Background<FoundBuses>;
 
-  const bool searches_;
-  std::uint64_t search_again_ns_ = 0;
-  std::vector<std::string> order_;
-  std::map<std::string, BusMonitor> buses_;
+  MachineMonitor(MachineOptions options, std::optional<Search> search);
+
+  using Owners = std::map<std::string, uid_t>;  // of directories
+
+  void take_search(std::uint64_t now_ns);
+  void look_up_named(std::uint64_t now_ns);
+  void follow(const Owners& owners);
+  void finish(BusReading& reading, const Owners::value_type& bus);
+
+  MachineOptions options_;
+  std::optional<Search> search_;  // nullopt: buses were named
+  std::uint64_t searched_ns_ = 0;
+  Owners owners_;
+  std::map<std::string, BusMonitor> trusted_;
+  std::map<uid_t, OtherUser> others_;
+  std::map<uid_t, std::string> trusted_names_;
+  BusLabels labels_;
   MachineReading found_;  // without buses: what the last search left out
 };
 

@@ -1,17 +1,14 @@
 #include "monitor/publisher_state.h"
 
-#include "monitor/process_state.h"
-
 namespace lapwing {
 
 PublisherState state_of_publisher(const RingStatus& ring) {
   if (ring.state != RingState::kRunning) return PublisherState::kClosed;
-  const bool is_silent = ring.heartbeat_age_ns >= kSilentNs;
-  // Its number may be another process's in another namespace: while the heart beats it lives.
-  if (!is_silent)
-    return is_stopped(ring.publisher_pid) ? PublisherState::kStopped : PublisherState::kRunning;
-  if (has_ended(ring.publisher_pid)) return PublisherState::kGone;
-  return is_stopped(ring.publisher_pid) ? PublisherState::kStopped : PublisherState::kSilent;
+  // The lock ends with the process, in whatever namespace it is and whatever its clock shows.
+  if (ring.is_held == false) return PublisherState::kGone;
+  if (ring.process == ProcessState::kStopped) return PublisherState::kStopped;
+  if (ring.heartbeat_age_ns < kSilentNs) return PublisherState::kRunning;
+  return ring.process == ProcessState::kEnded ? PublisherState::kGone : PublisherState::kSilent;
 }
 
 const char* name_of(PublisherState state) {

@@ -1,4 +1,5 @@
-// What a bus's publisher is doing, by its ring and by the kernel's word on its process.
+// What a bus's publisher is doing. Four sources are compared, since each may be wrong or missing: the
+// lock of the ring, the heartbeat, the ring's state and the kernel's report of the process.
 //
 // Thread safety: free functions.
 #pragma once
@@ -9,9 +10,6 @@
 
 namespace lapwing {
 
-// A publisher renews its heartbeat twice a second.
-inline constexpr std::uint64_t kSilentNs = 3'000'000'000;
-
 enum class PublisherState {
   kRunning = 1,
   kStopped = 2,  // its process is stopped, by a signal or a debugger
@@ -20,7 +18,6 @@ enum class PublisherState {
   kClosed = 5,   // it closed the bus, or is just doing so
 };
 
-// Of a publisher in another process namespace the kernel says nothing: silent, or running.
 PublisherState state_of_publisher(const RingStatus& ring);
 
 // Stable identifiers.

@@ -124,6 +124,14 @@ Json latency_json(const std::optional<Latency>& latency) {
           {"unstamped", latency->unstamped}};
 }
 
+Json recent_json(const std::optional<RecentLatency>& recent) {
+  if (!recent) return nullptr;
+  const AgeHistogram& ages = recent->age_ns;
+  return {{"seconds", seconds_of(recent->over_ns)}, {"count", ages.count()},
+          {"p50_ns", ages.percentile(0.5)},         {"p99_ns", ages.percentile(0.99)},
+          {"p999_ns", ages.percentile(0.999)},      {"max_ns", ages.max()}};
+}
+
 Json event_json(const BusEvent& event) {
   Json json = {{"number", event.number},
                {"time", time_text(event.wall_ns)},
@@ -147,24 +155,36 @@ Json event_json(const BusEvent& event) {
   return json;
 }
 
+Json seconds_json(const std::optional<std::uint64_t>& ns) {
+  return ns ? Json(seconds_of(*ns)) : Json(nullptr);
+}
+
 Json subscriber_json(const SubscriberStatus& subscriber) {
-  return {{"pid", subscriber.pid},
-          {"uid", subscriber.uid},
-          {"name", subscriber.name},
-          {"state", name_of(subscriber.state)},
-          {"parks", subscriber.may_park},
-          {"observes", subscriber.observes},
-          {"wait", name_json(subscriber.wait)},
-          {"on_gap", name_json(subscriber.on_gap)},
-          {"position", subscriber.position},
-          {"head_seen", subscriber.head_seen},
-          {"records", subscriber.records},
-          {"gaps", subscriber.gaps},
-          {"lost", subscriber.lost},
-          {"filled", subscriber.filled},
-          {"latency", latency_json(subscriber.latency)},
-          {"connected_ns", subscriber.connected_wall_ns},
-          {"reported_ns", subscriber.reported_wall_ns}};
+  return {
+      {"pid", subscriber.pid},
+      {"uid", subscriber.uid},
+      {"name", subscriber.name},
+      {"state", name_of(subscriber.state)},
+      {"parks", subscriber.may_park},
+      {"observes", subscriber.observes},
+      {"wait", name_json(subscriber.wait)},
+      {"on_gap", name_json(subscriber.on_gap)},
+      {"position", subscriber.position},
+      {"head_seen", subscriber.head_seen},
+      {"records", subscriber.records},
+      {"gaps", subscriber.gaps},
+      {"lost", subscriber.lost},
+      {"filled", subscriber.filled},
+      {"latency", latency_json(subscriber.latency)},
+      {"connected_ns", subscriber.connected_wall_ns},
+      {"reported_ns", subscriber.reported_wall_ns},
+      {"report_age_seconds", seconds_json(subscriber.report_age_ns)},
+      {"missing_since",
+       subscriber.is_missing() ? Json(time_text(subscriber.missing_since_wall_ns)) : Json(nullptr)},
+      {"process", subscriber.process == ProcessState::kUnknown ? Json(nullptr)
+                                                               : Json(name_of(subscriber.process))},
+      {"stopped", subscriber.is_stopped()},
+      {"silent", subscriber.is_silent()}};
 }
 
 Json reasons_json(const std::array<std::uint64_t, kDropReasons>& counts) {
@@ -177,18 +197,21 @@ Json reasons_json(const std::array<std::uint64_t, kDropReasons>& counts) {
 
 Json subscriber_reading_json(const SubscriberReading& reading) {
   Json json = subscriber_json(reading.status);
+  if (reading.status.latency) json["latency"]["window"] = recent_json(reading.recent_latency);
   json["lag"] = reading.status.lag;
   json["lag_rate"] = reading.lag_rate;
   json["delay_seconds"] = static_cast<double>(reading.delay_ns) / 1e9;
   json["delay_is_longer"] = reading.delay_is_longer;
   json["far_behind"] = reading.is_far_behind();
-  json["stopped"] = reading.is_stopped;
   return json;
 }
 
 Json reading_json(const BusReading& bus) {
   Json json = {{"directory", bus.directory},
+               {"label", bus.label},
                {"name", bus.name},
+               {"uid", bus.uid},
+               {"user", bus.user},
                {"schema", bus.schema},
                {"capacity", bus.capacity},
                {"state", bus.ring.ok() ? name_of(bus.state) : "unreadable"},
@@ -338,16 +361,19 @@ nlohmann::ordered_json buses_json(const FoundBuses& found, const std::vector<Bus
   return {{"buses", std::move(buses)},
           {"not_trusted", found.not_trusted},
           {"not_permitted", found.not_permitted},
-          {"beyond_limit", found.beyond_limit}};
+          {"beyond_limit", found.beyond_limit},
+          {"not_watched", found.not_watched}};
 }
 
 nlohmann::ordered_json machine_json(const MachineReading& reading,
                                     const absl::StatusOr<ChannelList>& channels) {
   Json json = {{"time", time_text(reading.wall_ns)},
+               {"host", reading.host},
                {"buses", list_json(reading.buses, reading_json)},
                {"not_trusted", reading.not_trusted},
                {"not_permitted", reading.not_permitted},
-               {"beyond_limit", reading.beyond_limit}};
+               {"beyond_limit", reading.beyond_limit},
+               {"not_watched", reading.not_watched}};
   if (!channels.ok()) {
     json["channels"] = nullptr;
     json["channels_why"] = channels.status().message();

@@ -64,7 +64,7 @@ Row bus_row(const BusReading& bus, const RateTrails& trails, bool in_ascii) {
       trail == trails.end() ? std::string() : sparkline(trail->second, in_ascii);
   if (!bus.ring.ok()) {
     row.is_bad = true;
-    row.cells = {text_cell(bus.name),
+    row.cells = {text_cell(bus.label),
                  text_cell("no ring"),
                  no_cell(),
                  {line, 0},
@@ -80,7 +80,7 @@ Row bus_row(const BusReading& bus, const RateTrails& trails, bool in_ascii) {
     return row;
   }
   const RingStatus& ring = *bus.ring;
-  row.is_bad = bus.state != PublisherState::kRunning || is_bad(ring);
+  row.is_bad = bus.state != PublisherState::kRunning || is_bad(ring) || !bus.subscribers.ok();
   Cell count = no_cell();
   Cell lost = no_cell();
   Cell delay = no_cell();
@@ -95,7 +95,7 @@ Row bus_row(const BusReading& bus, const RateTrails& trails, bool in_ascii) {
     lost = number_cell(sum);
     delay = {seconds_text(longest), static_cast<double>(longest)};
   }
-  row.cells = {text_cell(bus.name),
+  row.cells = {text_cell(bus.label),
                text_cell(name_of(bus.state)),
                short_cell(bus.rate),
                {line, 0},
@@ -112,7 +112,10 @@ Row bus_row(const BusReading& bus, const RateTrails& trails, bool in_ascii) {
 }
 
 std::string state_text(const SubscriberReading& subscriber) {
-  return subscriber.is_stopped ? "STOPPED" : name_of(subscriber.status.state);
+  const SubscriberStatus& status = subscriber.status;
+  if (status.is_missing()) return "MISSING";
+  if (status.is_stopped()) return "STOPPED";
+  return status.is_silent() ? "SILENT" : name_of(status.state);
 }
 
 Row subscriber_row(const BusReading& bus, const SubscriberReading& reading) {
@@ -121,14 +124,15 @@ Row subscriber_row(const BusReading& bus, const SubscriberReading& reading) {
   row.key = absl::StrCat(bus.directory, "/", status.pid, "/", status.connected_wall_ns);
   row.is_bad = reading.needs_person();
   const std::string delay = seconds_text(reading.delay_ns);
-  const std::uint64_t p99_ns = status.latency ? status.latency->age_ns.percentile(0.99) : 0;
+  const bool has_ages = reading.recent_latency && reading.recent_latency->age_ns.count() > 0;
+  const std::uint64_t p99_ns = has_ages ? reading.recent_latency->age_ns.percentile(0.99) : 0;
   row.cells = {
       text_cell(status.name),
       text_cell(state_text(reading)),
       number_cell(status.lag),
       {reading.delay_is_longer ? ">" + delay : delay, static_cast<double>(reading.delay_ns)},
       {absl::StrFormat("%+.0f", reading.lag_rate), reading.lag_rate},
-      status.latency ? Cell{short_time(p99_ns), static_cast<double>(p99_ns)} : no_cell(),
+      has_ages ? Cell{short_time(p99_ns), static_cast<double>(p99_ns)} : no_cell(),
       number_cell(status.position),
       number_cell(status.gaps),
       number_cell(status.lost),
@@ -136,7 +140,7 @@ Row subscriber_row(const BusReading& bus, const SubscriberReading& reading) {
       text_cell(status.wait ? name_of(*status.wait) : "-"),
       number_cell(status.pid),
       number_cell(status.uid),
-      text_cell(bus.name)};
+      text_cell(bus.label)};
   return row;
 }
 
@@ -147,7 +151,7 @@ Row checkpoint_row(const BusReading& bus, const CheckpointStatus& checkpoint,
   row.is_bad = !checkpoint.usable.ok();
   const bool is_known = checkpoint.usable.ok();
   const std::uint64_t age_ns = now_wall_ns - std::min(now_wall_ns, checkpoint.written_wall_ns);
-  row.cells = {text_cell(bus.name),
+  row.cells = {text_cell(bus.label),
                text_cell(checkpoint.fold),
                number_cell(checkpoint.as_of),
                bus.ring.ok() ? number_cell(behind(checkpoint.as_of, bus.ring->head)) : no_cell(),
@@ -259,7 +263,7 @@ Table event_table(const MachineReading& reading) {
     Row row;
     row.key = absl::StrCat(bus->directory, "/", event->wall_ns, "/", event->number);
     row.is_bad = is_bad(*event);
-    row.cells = {text_cell(time_text(event->wall_ns).substr(0, 23)), text_cell(bus->name),
+    row.cells = {text_cell(time_text(event->wall_ns).substr(0, 23)), text_cell(bus->label),
                  text_cell(sentence_of(*event))};
     table.add(std::move(row));
   }
@@ -307,6 +311,7 @@ std::string rest_text(const MachineReading& reading) {
   };
   add(reading.not_permitted, " other users keep their buses to themselves");
   add(reading.not_trusted, " announcements are not believed: another user may have written them");
+  add(reading.not_watched, " other users have buses: --user NAME, or --user all");
   add(reading.beyond_limit, " more announcements were not looked at");
   return text;
 }

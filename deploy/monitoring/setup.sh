@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs from Debian what the tests of monitoring need besides: promtool and Prometheus, with which those of
-# this folder check alerts and ask a Prometheus, Chromium, in which page_test.py opens the page, and slowhttptest,
-# with which serve_test.py makes slow clients. Prometheus serves nothing: its unit stays masked, unless it was
-# installed before.
+# this folder check alerts and ask a Prometheus, Chromium, in which page_test.py opens the page, nginx, behind
+# which proxy_test.py does, and slowhttptest, with which serve_test.py makes slow clients. Prometheus and nginx
+# serve nothing: their units stay masked, unless they were installed before.
 # Runs as root, or as a user who may use sudo; idempotent, asks nothing.
 # Exit: 0 ready, 1 a package could not be installed, 2 wrong usage.
 set -euo pipefail
@@ -12,6 +12,7 @@ take_no_arguments "$@"
 missing=()
 { has promtool && has prometheus; } || missing+=(prometheus)
 has chromedriver || missing+=(chromium-driver)
+[[ -x /usr/sbin/nginx ]] || missing+=(nginx-light)
 has slowhttptest || missing+=(slowhttptest)
 installed python3-selenium || missing+=(python3-selenium)
 if [[ ${#missing[@]} -eq 0 ]]; then
@@ -19,10 +20,13 @@ if [[ ${#missing[@]} -eq 0 ]]; then
   exit 0
 fi
 begin_to_install "${missing[*]}"
-unit=/etc/systemd/system/prometheus.service
-if [[ " ${missing[*]} " == *" prometheus "* && ! -e $unit && ! -L $unit ]]; then
+mask() {  # PACKAGE SERVICE: before the package is installed, which would start it
+  local unit=/etc/systemd/system/$2.service
+  [[ " ${missing[*]} " == *" $1 "* && ! -e $unit && ! -L $unit ]] || return 0
   "${as_root[@]}" install -d "${unit%/*}"
   "${as_root[@]}" ln -s /dev/null "$unit"
-fi
+}
+mask prometheus prometheus
+mask nginx-light nginx
 install_packages "${missing[@]}"
-say "ready; Prometheus is not started, and 'systemctl unmask prometheus' lets it be"
+say "ready; Prometheus and nginx are not started: 'systemctl unmask NAME' lets them be"

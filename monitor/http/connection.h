@@ -28,6 +28,7 @@
 #include "absl/strings/str_cat.h"
 #include "monitor/http/service.h"
 #include "monitor/http/stream_clients.h"
+#include "monitor/http/unproven.h"
 #include "os/kernel.h"
 
 namespace lapwing {
@@ -87,6 +88,7 @@ struct AnswerBody {
 // What all connections use; outlives them.
 struct ConnectionContext {
   HttpService* service;
+  UnprovenConnections* unproven;
 };
 
 // Counts a connection as long as it, or the stream that it has become, lives.
@@ -199,11 +201,13 @@ class StreamSession final : public StreamClient,
 };
 
 template <typename Stream>
-class Connection : public std::enable_shared_from_this<Connection<Stream>> {
+class Connection final : public UnprovenConnection,
+                         public std::enable_shared_from_this<Connection<Stream>> {
  public:
   // `is_refused`: there are too many; the first request is answered with 503.
   Connection(Stream&& stream, ConnectionContext context, std::string local_address, bool is_refused)
-      : stream_(std::move(stream)),
+      : UnprovenConnection(*context.unproven),
+        stream_(std::move(stream)),
         timer_(stream_.get_executor()),
         context_(context),
         place_(&context.service->counts()),
@@ -225,6 +229,13 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
 
  private:
   Socket& socket() { return beast::get_lowest_layer(stream_); }
+
+  // Handlers under way find an error, and let go of the connection.
+  void close_now() override {
+    disarm();
+    ErrorCode ignored;
+    socket().close(ignored);
+  }
 
   void arm(std::chrono::seconds time) {
     timed_out_ = false;
@@ -310,6 +321,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
         .body = request_.body(),
         .asks_for_websocket = websocket::is_upgrade(request_)};
     HttpAnswer answer = context_.service->answer(request, monotonic_ns());
+    if (answer.shows_token) leave();
     if (!answer.stream) {
       return write(std::move(answer), !request_.keep_alive(),
                    request_.method() == http::verb::head);

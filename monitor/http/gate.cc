@@ -48,8 +48,7 @@ absl::string_view token_of(const Credentials& credentials) {
 bool Gate::is_own_host(absl::string_view host, absl::string_view local_address) const {
   if (!strip_port(host)) return false;
   if (absl::EqualsIgnoreCase(host, "localhost")) return true;
-  const auto is_host = [&](const std::string& name) { return absl::EqualsIgnoreCase(host, name); };
-  if (std::any_of(options_.hosts.begin(), options_.hosts.end(), is_host)) return true;
+  if (is_named_host(host)) return true;
   if (local_address.empty()) return false;
   const bool in_brackets = absl::ConsumePrefix(&host, "[");
   if (in_brackets != absl::ConsumeSuffix(&host, "]")) return false;
@@ -58,14 +57,21 @@ bool Gate::is_own_host(absl::string_view host, absl::string_view local_address) 
   return !error && address.is_v6() == in_brackets && address.to_string() == local_address;
 }
 
+bool Gate::is_named_host(absl::string_view host) const {
+  return std::any_of(options_.hosts.begin(), options_.hosts.end(),
+                     [&](const std::string& name) { return absl::EqualsIgnoreCase(host, name); });
+}
+
 Admission Gate::check_site(const Credentials& credentials, absl::string_view local_address) const {
   if (!is_own_host(credentials.host, local_address)) return Admission::kWrongHost;
   absl::string_view origin = credentials.origin;
   if (origin.empty()) return Admission::kAdmitted;
+  const bool is_secure = absl::ConsumePrefix(&origin, "https://");
+  if (!is_secure && !absl::ConsumePrefix(&origin, "http://")) return Admission::kWrongOrigin;
   const bool is_own =
-      absl::ConsumePrefix(&origin, options_.is_encrypted ? "https://" : "http://") &&
-      absl::EqualsIgnoreCase(origin, credentials.host);
-  return is_own ? Admission::kAdmitted : Admission::kWrongOrigin;
+      is_secure == options_.is_encrypted && absl::EqualsIgnoreCase(origin, credentials.host);
+  const bool is_by_proxy = is_secure && strip_port(origin) && is_named_host(origin);
+  return is_own || is_by_proxy ? Admission::kAdmitted : Admission::kWrongOrigin;
 }
 
 Admission Gate::check_token(const Credentials& credentials, std::uint64_t now_ns) {

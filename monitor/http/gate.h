@@ -35,9 +35,11 @@ enum class Admission {
 };
 
 struct GateOptions {
-  std::string token;               // empty: none is needed
-  std::vector<std::string> hosts;  // names that Host may have, besides localhost
-  bool is_encrypted = false;       // then an Origin is https
+  std::string token;  // empty: none is needed
+  // Names that Host may have, besides localhost. An https Origin with such a name is accepted, whatever Host
+  // is: a proxy may end TLS in front of this server.
+  std::vector<std::string> hosts;
+  bool is_encrypted = false;  // then an Origin is https
 };
 
 class Gate {
@@ -55,6 +57,7 @@ class Gate {
 
  private:
   bool is_own_host(absl::string_view host, absl::string_view local_address) const;
+  bool is_named_host(absl::string_view host) const;
 
   GateOptions options_;
   std::uint64_t second_began_ns_ = 0;

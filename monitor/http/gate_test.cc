@@ -50,6 +50,23 @@ TEST_CASE("An origin is the server's own, scheme and port included") {
   }
 }
 
+TEST_CASE("Behind a proxy that ends TLS, the origin is https and a name that was given") {
+  for (const char* host : {"desk.example", "desk.example:8443", "127.0.0.1:9477"}) {
+    for (const char* origin :
+         {"https://desk.example", "https://DESK.example", "https://desk.example:8443"}) {
+      INFO(host << " " << origin);
+      CHECK(gate().check_site(at(host, origin), "127.0.0.1") == Admission::kAdmitted);
+      CHECK(gate(true).check_site(at(host, origin), "127.0.0.1") == Admission::kAdmitted);
+    }
+  }
+  for (const char* origin : {"https://localhost", "https://127.0.0.1", "http://desk.example:80",
+                             "https://desk.example.evil.example", "https://desk.example@evil",
+                             "https://evil.example", "https://"}) {
+    INFO(origin);
+    CHECK(gate().check_site(at("desk.example", origin), "127.0.0.1") == Admission::kWrongOrigin);
+  }
+}
+
 TEST_CASE("The token is taken from Authorization or from the cookie") {
   Gate own = gate();
   const std::string bearer = "Bearer " + kToken;

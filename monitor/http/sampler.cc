@@ -4,18 +4,20 @@
 
 #include "absl/strings/str_cat.h"
 #include "monitor/json_text.h"
-#include "monitor/machine_monitor.h"
 #include "monitor/status_json.h"
 #include "os/kernel.h"
 #include "os/start_thread.h"
 
 namespace lapwing {
 
-absl::StatusOr<std::unique_ptr<Sampler>> Sampler::start(SamplerOptions options, Sink sink) {
+absl::StatusOr<std::unique_ptr<Sampler>> Sampler::start(SamplerOptions options,
+                                                        Histories& histories, Sink sink) {
   absl::StatusOr<StopEvent> stop = StopEvent::make();
   if (!stop.ok()) return stop.status();
-  std::unique_ptr<Sampler> sampler(
-      new Sampler(std::move(options), std::move(sink), *std::move(stop)));
+  absl::StatusOr<MachineMonitor> monitor = MachineMonitor::start(options.machine);
+  if (!monitor.ok()) return monitor.status();
+  std::unique_ptr<Sampler> sampler(new Sampler(std::move(options), histories, std::move(sink),
+                                               *std::move(stop), *std::move(monitor)));
   const absl::Status started =
       start_thread(sampler->thread_, "lapwing-sample", [raw = sampler.get()] { raw->run(); });
   if (!started.ok()) return started;
@@ -29,39 +31,37 @@ Sampler::~Sampler() {
 }
 
 void Sampler::run() {
-  MachineMonitor monitor(options_.buses);
   MonitorCounts counts;
-  BusNames names;
   absl::StatusOr<ChannelList> channels = ChannelList();
   std::uint64_t channels_again_ns = 0;
   std::uint64_t due_ns = monotonic_ns();
   while (!stop_.is_set()) {
     const std::uint64_t began_ns = monotonic_ns();
     if (began_ns < due_ns) {
-      monitor.sample(began_ns);
+      monitor_.sample(began_ns);
       stop_.wait(std::min(kSampleNs, due_ns - began_ns));
       continue;
     }
     due_ns = began_ns + options_.interval_ns;
-    const MachineReading reading = monitor.read(began_ns, wall_ns());
+    const MachineReading reading = monitor_.read(began_ns, wall_ns());
     if (began_ns >= channels_again_ns) {
       channels = gather_channel_status();
       channels_again_ns = began_ns + kChannelsNs;
     }
     counts.add(reading, channels.status(), monotonic_ns() - began_ns);
+    histories_->add(reading);
     auto snapshot = std::make_shared<Snapshot>();
     nlohmann::ordered_json json = {{"version", options_.metrics.version},
                                    {"revision", options_.metrics.revision}};
     json.update(machine_json(reading, channels));
     snapshot->json = json_text(json);
-    snapshot->metrics = bus_metrics_text(reading, channels, counts, options_.metrics, names);
+    snapshot->metrics = bus_metrics_text(reading, channels, counts, options_.metrics);
     for (const BusReading& bus : reading.buses) {
       // One that was closed is no longer there.
       const bool is_closed = errc_of(bus.ring.status()) == Errc::kNotFound;
-      snapshot->buses.push_back(
-          {bus.directory, bus.name, is_closed ? "" : names.name(bus), bus.ring.status()});
+      snapshot->buses.push_back({bus.directory, bus.label, !is_closed, bus.ring.status()});
     }
-    if (!options_.buses.empty()) {
+    if (!options_.machine.directories.empty()) {
       for (const BusReading& bus : reading.buses) {
         if (bus.ring.ok()) continue;
         snapshot->not_sampled.push_back(

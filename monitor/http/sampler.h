@@ -16,7 +16,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "monitor/http/histories.h"
 #include "monitor/http/snapshot.h"
+#include "monitor/machine_monitor.h"
 #include "monitor/metrics/bus_metrics.h"
 #include "os/stop_event.h"
 
@@ -25,7 +27,7 @@ namespace lapwing {
 inline constexpr std::uint64_t kChannelsNs = 5'000'000'000;  // between two searches of /proc
 
 struct SamplerOptions {
-  std::vector<std::string> buses;
+  MachineOptions machine;
   std::uint64_t interval_ns = 1'000'000'000;
   MetricsOptions metrics;
 };
@@ -34,20 +36,28 @@ class Sampler {
  public:
   using Sink = std::function<void(std::shared_ptr<const Snapshot>)>;
 
-  // Errors: kLimit, kSystem.
-  static absl::StatusOr<std::unique_ptr<Sampler>> start(SamplerOptions options, Sink sink);
+  // Borrows the histories. Errors: kLimit, kSystem.
+  static absl::StatusOr<std::unique_ptr<Sampler>> start(SamplerOptions options,
+                                                        Histories& histories, Sink sink);
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
   ~Sampler();  // waits for the reading under way
 
  private:
-  Sampler(SamplerOptions options, Sink sink, StopEvent stop)
-      : options_(std::move(options)), sink_(std::move(sink)), stop_(std::move(stop)) {}
+  Sampler(SamplerOptions options, Histories& histories, Sink sink, StopEvent stop,
+          MachineMonitor monitor)
+      : options_(std::move(options)),
+        histories_(&histories),
+        sink_(std::move(sink)),
+        stop_(std::move(stop)),
+        monitor_(std::move(monitor)) {}
   void run();
 
   const SamplerOptions options_;
+  Histories* const histories_;
   const Sink sink_;
   const StopEvent stop_;
+  MachineMonitor monitor_;  // of the thread
   std::thread thread_;
 };
 

@@ -1,6 +1,7 @@
 #include "monitor/http/server.h"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -21,6 +22,7 @@
 #include "monitor/http/service.h"
 #include "monitor/http/views.h"
 #include "os/start_thread.h"
+#include "os/system_error.h"
 
 namespace lapwing {
 namespace {
@@ -33,7 +35,28 @@ constexpr int kSendBufferBytes = 32 * 1024;
 constexpr std::chrono::milliseconds kAcceptPause{500};
 constexpr int kAcceptsAtOnce = 64;
 
+// A group may read it: Debian keeps keys in the group ssl-cert.
+absl::Status check_key_file(const std::string& path) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0) {
+    return make_system_error(errno, absl::StrCat("the key ", path));
+  }
+  if (info.st_uid != ::geteuid() && info.st_uid != 0) {
+    return make_error(Errc::kNotPermitted,
+                      absl::StrCat("the key ", path, " belongs to user ", info.st_uid,
+                                   ". It must belong to the user of this process or to root."));
+  }
+  if ((info.st_mode & (S_IWGRP | S_IROTH | S_IWOTH)) != 0) {
+    return make_error(
+        Errc::kNotPermitted,
+        absl::StrCat("the key ", path, " can be read or changed by others. Run `chmod g-w,o-rwx ",
+                     path, "`, and make a new key if somebody may have read it."));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<asio::ssl::context> tls_context(const HttpServerOptions& options) {
+  if (absl::Status safe = check_key_file(options.tls_key); !safe.ok()) return safe;
   asio::ssl::context context(asio::ssl::context::tls_server);
   context.set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
                       asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 |
@@ -50,6 +73,11 @@ absl::StatusOr<asio::ssl::context> tls_context(const HttpServerOptions& options)
     return make_error(Errc::kInvalidArgument,
                       absl::StrCat("the key ", options.tls_key, ": ", error.message()));
   }
+  if (SSL_CTX_check_private_key(context.native_handle()) != 1) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("the key ", options.tls_key, " does not fit the certificate ",
+                                   options.tls_certificate));
+  }
   return context;
 }
 
@@ -62,7 +90,7 @@ class HttpServer::State {
         port_(port_of(listener.fd.get())),
         views_({.version = options_.metrics.version, .revision = options_.metrics.revision},
                [this](std::function<void()> run) { asio::post(context_, std::move(run)); }),
-        service_(options_.gate, views_, options_.interval_ns),
+        service_(options_.gate, views_, histories_, options_.metrics, options_.interval_ns),
         tls_(std::move(tls)),
         name_(std::move(listener.name)),
         listener_(context_, listener.fd.release()),
@@ -88,8 +116,10 @@ class HttpServer::State {
     });
     if (!started.ok()) return started;
     absl::StatusOr<std::unique_ptr<Sampler>> sampler = Sampler::start(
-        {.buses = options_.buses, .interval_ns = options_.interval_ns, .metrics = options_.metrics},
-        [this](std::shared_ptr<const Snapshot> snapshot) {
+        {.machine = options_.machine,
+         .interval_ns = options_.interval_ns,
+         .metrics = options_.metrics},
+        histories_, [this](std::shared_ptr<const Snapshot> snapshot) {
           asio::post(context_,
                      [this, snapshot = std::move(snapshot)] { service_.set_snapshot(snapshot); });
         });
@@ -99,6 +129,19 @@ class HttpServer::State {
   }
 
   std::uint16_t port() const { return port_; }
+
+  // Connections keep what they began with.
+  absl::Status reload_tls() {
+    if (options_.tls_certificate.empty()) {
+      return make_error(Errc::kUnsupported, "this server has no certificate to read again");
+    }
+    absl::StatusOr<asio::ssl::context> context = tls_context(options_);
+    if (!context.ok()) return context.status();
+    asio::post(context_, [this, tls = std::make_shared<asio::ssl::context>(*std::move(context))] {
+      tls_ = std::move(*tls);
+    });
+    return absl::OkStatus();
+  }
 
  private:
   // From start() before there is a thread, then in that thread.
@@ -154,7 +197,11 @@ class HttpServer::State {
       close(fd);
       return;
     }
-    const bool is_refused = connections >= kConnectionsMax;
+    bool is_refused = connections >= kConnectionsMax;
+    if (is_refused && unproven_.close_oldest()) {
+      service_.counts().reject("no_token_yet");
+      is_refused = false;
+    }
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kSendBufferBytes, sizeof kSendBufferBytes);
     std::string local_address = local_address_of(fd);
     const int family = options_.listen.is_local()                     ? AF_UNIX
@@ -167,7 +214,7 @@ class HttpServer::State {
       close(fd);
       return;
     }
-    const http_detail::ConnectionContext context{&service_};
+    const http_detail::ConnectionContext context{&service_, &unproven_};
     if (tls_) {
       std::make_shared<http_detail::Connection<http_detail::TlsSocket>>(
           http_detail::TlsSocket(std::move(socket), *tls_), context, std::move(local_address),
@@ -183,7 +230,9 @@ class HttpServer::State {
   const HttpServerOptions options_;
   const std::uint16_t port_;
   Views views_;
+  Histories histories_;
   HttpService service_;
+  UnprovenConnections unproven_;
   std::optional<asio::ssl::context> tls_;
   const std::optional<NamedFile> name_;
   // After what connections use: it ends them.
@@ -215,6 +264,10 @@ absl::StatusOr<HttpServer> HttpServer::open(HttpServerOptions options) {
 
 absl::Status HttpServer::start() {
   return state_->start();
+}
+
+absl::Status HttpServer::reload_tls() {
+  return state_->reload_tls();
 }
 
 std::uint16_t HttpServer::port() const {

@@ -15,11 +15,12 @@
 #include "absl/status/statusor.h"
 #include "monitor/http/gate.h"
 #include "monitor/http/listen_address.h"
+#include "monitor/machine_monitor.h"
 #include "monitor/metrics/bus_metrics.h"
 
 namespace lapwing {
 
-inline constexpr std::size_t kConnectionsMax = 1024;
+inline constexpr std::size_t kConnectionsMax = 1024;  // then the oldest without a token gives way
 inline constexpr std::size_t kRefusalsMax = 64;  // beyond: to be answered that there are too many
 
 struct HttpServerOptions {
@@ -27,7 +28,7 @@ struct HttpServerOptions {
   std::string tls_certificate;  // PEM files; empty: no TLS
   std::string tls_key;
   GateOptions gate;
-  std::vector<std::string> buses;  // directories; empty: all that are announced
+  MachineOptions machine;
   std::uint64_t interval_ns = 1'000'000'000;
   MetricsOptions metrics;
   // Called again and again by the thread that serves connections, so that its silence shows that it
@@ -39,7 +40,7 @@ struct HttpServerOptions {
 class HttpServer {
  public:
   // Listens; what connects is served from start() on. Errors: kInvalidArgument (the certificate, the
-  // key), kBusTaken (somebody listens there), kNotPermitted, kNotALapwingFile, kPathTooLong, kSystem.
+  // key), kNotPermitted (everybody may read the key, or it belongs to another user), kBusTaken (somebody listens there), kNotPermitted, kNotALapwingFile, kPathTooLong, kSystem.
   static absl::StatusOr<HttpServer> open(HttpServerOptions options);
 
   HttpServer(HttpServer&&) noexcept;
@@ -49,6 +50,9 @@ class HttpServer {
   ~HttpServer();
 
   absl::Status start();
+  // Reads the certificate and the key again, for connections from now on. If they cannot be used,
+  // the old ones stay. Errors: those of open() for the two; kUnsupported without TLS.
+  absl::Status reload_tls();
   std::uint16_t port() const;  // that it listens on; 0 for a socket in the file system
 
  private:

@@ -7,10 +7,12 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lapwing/error.h"
 #include "monitor/http/view_query.h"
+#include "monitor/json_text.h"
 #include "monitor/metrics/http_metrics.h"
 #include "monitor/web/web_files.h"
 #include "os/kernel.h"
@@ -25,10 +27,18 @@ constexpr char kPagePolicy[] =
 constexpr char kJson[] = "application/json";
 constexpr char kExposition[] = "text/plain; version=0.0.4; charset=utf-8";
 constexpr char kNothingYet[] = "nothing has been read yet\n";
+constexpr char kNoSuchBus[] = "there is no such bus; /api/v1/buses has those that there are\n";
 constexpr char kLoginPage[] = "/login.html";
 
-constexpr const char* kRoutes[] = {"/",        "/healthz",      "/readyz",        "/api/login",
-                                   "/metrics", "/api/v1/buses", "/api/v1/stream", "/api/v1/view"};
+constexpr const char* kRoutes[] = {"/",
+                                   "/healthz",
+                                   "/readyz",
+                                   "/api/login",
+                                   "/metrics",
+                                   "/api/v1/buses",
+                                   "/api/v1/stream",
+                                   "/api/v1/view",
+                                   "/api/v1/history"};
 
 absl::string_view path_of(absl::string_view target) {
   return target.substr(0, target.find('?'));
@@ -96,12 +106,16 @@ HttpAnswer status_answer(unsigned status, const absl::Status& why) {
 
 }  // namespace
 
-HttpService::HttpService(GateOptions options, Views& views, std::uint64_t interval_ns)
+HttpService::HttpService(GateOptions options, Views& views, const Histories& histories,
+                         const MetricsOptions& about, std::uint64_t interval_ns)
     : gate_(options),
       is_encrypted_(options.is_encrypted),
       recent_ns_(std::max(kReadyNs, kReadyIntervals * interval_ns)),
       login_policy_(policy_of(find_web_file(kLoginPage)->bytes)),
-      views_(views) {}
+      views_(views),
+      histories_(histories),
+      version_json_(absl::StrCat("\"version\":", json_text(about.version),
+                                 ",\"revision\":", json_text(about.revision))) {}
 
 void HttpService::set_snapshot(std::shared_ptr<const Snapshot> snapshot) {
   snapshot_ = std::move(snapshot);
@@ -124,10 +138,13 @@ HttpAnswer HttpService::answer(const HttpRequest& request, std::uint64_t now_ns)
     counts_.reject("method");
   } else if (is_login) {
     answer = login(request, now_ns);
+    answer.shows_token = answer.status == 204;
   } else {
     if (!is_health) admission = gate_.check_token(request.credentials, now_ns);
+    const bool shows_token = admission == Admission::kAdmitted && !is_health;
     answer = admission == Admission::kAdmitted ? admitted(request, now_ns)
                                                : not_admitted(request, admission);
+    answer.shows_token = shows_token;
   }
   answer.route = route;
   return answer;
@@ -147,22 +164,40 @@ HttpAnswer HttpService::admitted(const HttpRequest& request, std::uint64_t now_n
   }
   if (path == "/api/v1/stream") return stream_answer(request, stream_);
   if (path == "/api/v1/view") return view(request);
+  if (path == "/api/v1/history") return history(request);
   const WebFile* const file = find_web_file(path == "/" ? "/index.html" : path);
   if (file != nullptr && path != kLoginPage) return file_answer(*file, request);
   return text_answer(404, "there is nothing at this path\n");
 }
 
 // Of the buses that are sampled: no other directory is touched for a client.
+const SampledBus* HttpService::find_bus(const std::string& bus) const {
+  const auto found = std::ranges::find_if(snapshot_->buses, [&](const SampledBus& sampled) {
+    return sampled.directory == bus || sampled.label == bus;
+  });
+  return found == snapshot_->buses.end() ? nullptr : &*found;
+}
+
+HttpAnswer HttpService::history(const HttpRequest& request) const {
+  const absl::StatusOr<ViewQuery> query = parse_view_query(request.target);
+  if (!query.ok()) return status_answer(400, query.status());
+  if (!snapshot_) return text_answer(503, kNothingYet);
+  const SampledBus* const bus = find_bus(query->bus);
+  std::optional<std::string> json;
+  if (bus != nullptr) json = histories_.json(bus->directory);
+  if (!json) return text_answer(404, kNoSuchBus);
+  HttpAnswer answer;
+  answer.content_type = kJson;
+  answer.own = absl::StrCat("{", version_json_, ",", *json, "}");
+  return answer;
+}
+
 HttpAnswer HttpService::view(const HttpRequest& request) {
   const absl::StatusOr<ViewQuery> query = parse_view_query(request.target);
   if (!query.ok()) return status_answer(400, query.status());
   if (!snapshot_) return text_answer(503, kNothingYet);
-  const auto bus = std::ranges::find_if(snapshot_->buses, [&](const SampledBus& sampled) {
-    return sampled.directory == query->bus || sampled.name == query->bus;
-  });
-  if (bus == snapshot_->buses.end()) {
-    return text_answer(404, "there is no such bus; /api/v1/buses has those that there are\n");
-  }
+  const SampledBus* const bus = find_bus(query->bus);
+  if (bus == nullptr) return text_answer(404, kNoSuchBus);
   if (errc_of(bus->status) == Errc::kNotPermitted) return status_answer(403, bus->status);
   if (errc_of(bus->status) == Errc::kNoBus) return status_answer(404, bus->status);
   if (!request.asks_for_websocket) {  // of a page that was refused, and asks why
@@ -211,13 +246,15 @@ HttpAnswer HttpService::login(const HttpRequest& request, std::uint64_t now_ns) 
   const absl::string_view token = absl::StripAsciiWhitespace(request.body);
   const Admission admission = gate_.check_token(token, now_ns);
   if (admission != Admission::kAdmitted) return not_admitted(request, admission);
+  // Also if a proxy in front of this server ends TLS.
+  const bool is_secure = is_encrypted_ || absl::StartsWith(request.credentials.origin, "https://");
   HttpAnswer answer;
   answer.status = 204;
   // Without a token to check, what the client sent is no cookie.
   if (gate_.needs_token()) {
     answer.headers.emplace_back(
         "Set-Cookie", absl::StrCat(kTokenCookie, "=", token, "; HttpOnly; SameSite=Strict; Path=/",
-                                   is_encrypted_ ? "; Secure" : ""));
+                                   is_secure ? "; Secure" : ""));
   }
   return answer;
 }
@@ -243,7 +280,7 @@ HttpAnswer HttpService::metrics() const {
   for (ViewCounts view : views_.counts()) {
     if (!snapshot_) break;
     const auto bus = std::ranges::find(snapshot_->buses, view.bus, &SampledBus::directory);
-    if (bus == snapshot_->buses.end() || bus->label.empty()) continue;
+    if (bus == snapshot_->buses.end() || !bus->has_metrics) continue;
     view.bus = bus->label;
     views.push_back(std::move(view));
   }

@@ -12,9 +12,11 @@
 #include "absl/strings/string_view.h"
 #include "monitor/http/counts.h"
 #include "monitor/http/gate.h"
+#include "monitor/http/histories.h"
 #include "monitor/http/snapshot.h"
 #include "monitor/http/stream_clients.h"
 #include "monitor/http/views.h"
+#include "monitor/metrics/bus_metrics.h"
 
 namespace lapwing {
 
@@ -41,6 +43,7 @@ struct HttpAnswer {
   std::shared_ptr<const std::string> shared;
   std::string own;
   const char* route = "other";  // of the metrics
+  bool shows_token = false;     // the request came with the token, or none is needed
   // Not null: the connection becomes a WebSocket, and a client of this.
   std::shared_ptr<StreamClients> stream;
 
@@ -49,8 +52,9 @@ struct HttpAnswer {
 
 class HttpService {
  public:
-  // `views` outlives it. `interval_ns` is between two readings.
-  HttpService(GateOptions options, Views& views, std::uint64_t interval_ns);
+  // `views` and `histories` outlive it. `interval_ns` is between two readings.
+  HttpService(GateOptions options, Views& views, const Histories& histories,
+              const MetricsOptions& about, std::uint64_t interval_ns);
 
   // Every client of /api/v1/stream gets it.
   void set_snapshot(std::shared_ptr<const Snapshot> snapshot);
@@ -66,7 +70,9 @@ class HttpService {
   HttpAnswer not_admitted(const HttpRequest& request, Admission admission);
   HttpAnswer login(const HttpRequest& request, std::uint64_t now_ns);
   HttpAnswer ready(std::uint64_t now_ns) const;
+  const SampledBus* find_bus(const std::string& bus) const;
   HttpAnswer view(const HttpRequest& request);
+  HttpAnswer history(const HttpRequest& request) const;
   HttpAnswer metrics() const;
 
   Gate gate_;
@@ -78,6 +84,8 @@ class HttpService {
   const std::shared_ptr<StreamCounts> stream_counts_ = std::make_shared<StreamCounts>();
   const std::shared_ptr<StreamClients> stream_ = std::make_shared<StreamClients>(stream_counts_);
   Views& views_;
+  const Histories& histories_;
+  const std::string version_json_;  // of the server: two keys of an object
 };
 
 }  // namespace lapwing

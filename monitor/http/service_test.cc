@@ -27,7 +27,7 @@ class TestService {
                            .target = target,
                            .local_address = "127.0.0.1",
                            .credentials = {.host = "127.0.0.1:9477",
-                                           .origin = {},
+                                           .origin = origin,
                                            .authorization = authorization,
                                            .cookie = {}},
                            .if_none_match = if_none_match,
@@ -40,11 +40,14 @@ class TestService {
   }
 
   explicit TestService(std::uint64_t interval_ns = kSecond)
-      : service(GateOptions{.token = kToken, .hosts = {}}, views, interval_ns) {}
+      : service(GateOptions{.token = kToken, .hosts = {"desk.example"}}, views, histories, {},
+                interval_ns) {}
 
   Views views{{}, [](const std::function<void()>&) {}};
+  Histories histories;
   HttpService service;
   absl::string_view if_none_match;
+  absl::string_view origin;
   bool asks_for_websocket = false;
   std::uint64_t now_ns = 100 * kSecond;
 };
@@ -106,9 +109,13 @@ TEST_CASE("A login gives a cookie that scripts and other sites do not get") {
   CHECK(answer.status == 204);
   CHECK(header(answer, "Set-Cookie") ==
         "lapwing_token=" + kToken + "; HttpOnly; SameSite=Strict; Path=/");
+  own.origin = "https://desk.example";
+  CHECK(header(own.ask("POST", "/api/login", "", kToken), "Set-Cookie") ==
+        "lapwing_token=" + kToken + "; HttpOnly; SameSite=Strict; Path=/; Secure");
+  own.origin = {};
   CHECK(own.ask("POST", "/api/login", "", "wrong").status == 401);
   CHECK(own.ask("POST", "/api/login").status == 401);
-  HttpService open(GateOptions{.token = "", .hosts = {}}, own.views, kSecond);
+  HttpService open(GateOptions{.token = "", .hosts = {}}, own.views, own.histories, {}, kSecond);
   CHECK(header(
             open.answer({.method = "POST",
                          .target = "/api/login",
@@ -211,14 +218,43 @@ TEST_CASE("Whatever is asked, there is one answer, and few routes") {
   CHECK(own.service.counts().durations.size() <= 9);
 }
 
+TEST_CASE("A history is of a bus that was sampled, by its label or directory") {
+  TestService own;
+  CHECK(own.ask("GET", "/api/v1/history?bus=es").status == 503);  // nothing was read yet
+  own.set_snapshot({.buses = {{"/run/es", "es", true, absl::OkStatus()}}});
+  CHECK(own.ask("GET", "/api/v1/history").status == 400);
+  CHECK(own.ask("GET", "/api/v1/history?bus=nq").status == 404);
+  CHECK(own.ask("GET", "/api/v1/history?bus=es").status == 404);  // no point of it yet
+  MachineReading reading;
+  reading.wall_ns = kSecond;
+  reading.buses.emplace_back().directory = "/run/es";
+  own.histories.add(reading);
+  for (const char* bus : {"es", "/run/es"}) {
+    const HttpAnswer answer = own.ask("GET", std::string("/api/v1/history?bus=") + bus);
+    CHECK(answer.status == 200);
+    CHECK(std::string(answer.route) == "/api/v1/history");
+    CHECK(answer.own.find("\"times_ms\":[1000]") != std::string::npos);
+  }
+  CHECK(own.ask("GET", "/api/v1/history?bus=es", "Bearer wrong").status == 401);
+}
+
+TEST_CASE("A request that shows the token is known as one") {
+  TestService own;
+  CHECK(own.ask("GET", "/api/v1/buses").shows_token);
+  CHECK(own.ask("POST", "/api/login", "", kToken).shows_token);
+  CHECK_FALSE(own.ask("POST", "/api/login", "", "wrong").shows_token);
+  CHECK_FALSE(own.ask("GET", "/healthz").shows_token);
+  CHECK_FALSE(own.ask("GET", "/api/v1/buses", "Bearer wrong").shows_token);
+}
+
 TEST_CASE("A view is of a bus that was sampled and may be read; anything else is answered why") {
   TestService own;
   own.asks_for_websocket = true;
   CHECK(own.ask("GET", "/api/v1/view?bus=es").status == 503);  // nothing was read yet
   own.set_snapshot(
-      {.buses = {{"/tmp/no-such-bus/es", "es", "es", absl::OkStatus()},
-                 {"/hidden", "hidden", "hidden", make_error(Errc::kNotPermitted, "it is closed")},
-                 {"/absent", "", "", make_error(Errc::kNoBus, "no bus at /absent")}}});
+      {.buses = {{"/tmp/no-such-bus/es", "es", true, absl::OkStatus()},
+                 {"/hidden", "hidden", true, make_error(Errc::kNotPermitted, "it is closed")},
+                 {"/absent", "", false, make_error(Errc::kNoBus, "no bus at /absent")}}});
   CHECK(own.ask("GET", "/api/v1/view").status == 400);
   CHECK(own.ask("GET", "/api/v1/view?bus=nq").status == 404);
   CHECK(own.ask("GET", "/api/v1/view?bus=/absent").status == 404);

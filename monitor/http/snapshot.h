@@ -14,8 +14,8 @@ namespace lapwing {
 
 struct SampledBus {
   std::string directory;
-  std::string name;
-  std::string label;    // `bus` in the metrics; empty: it has none there
+  std::string label;    // as of BusReading
+  bool has_metrics;     // with that label
   absl::Status status;  // why its ring could not be read
 };
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "bus/control/drop_log.h"
 #include "lapwing/error.h"
+#include "monitor/bus_labels.h"
 #include "monitor/metrics/families.h"
 #include "os/kernel.h"
 #include "os/printable.h"
@@ -19,13 +20,6 @@ constexpr char kOther[] = "other";
 
 double number(std::uint64_t value) {
   return static_cast<double>(value);
-}
-
-// `wanted`, or with #2, #3 and so on the first that is not taken; takes it.
-std::string free_name(const std::string& wanted, std::set<std::string>& taken) {
-  std::string name = wanted;
-  for (std::uint64_t i = 2; !taken.insert(name).second; ++i) name = absl::StrCat(wanted, "#", i);
-  return name;
 }
 
 // The same name again gets #2, #3 and so on. What is beyond kNamesMax is `other`.
@@ -59,7 +53,8 @@ std::vector<std::string> journal_states() {
 
 std::vector<std::string> client_states() {
   return {name_of(ClientState::kJoining), name_of(ClientState::kLive),
-          name_of(ClientState::kFilling), name_of(ClientState::kStopped)};
+          name_of(ClientState::kFilling), name_of(ClientState::kStopped),
+          name_of(ClientState::kMissing)};
 }
 
 std::uint64_t behind(Sequence head, Sequence at) {
@@ -170,13 +165,13 @@ struct SubscriberSums {
   bool is_empty = true;
 
   // The sum of what is counted, and the worst of what is not.
-  void add(const SubscriberReading& reading, std::uint64_t now_wall_ns) {
+  void add(const SubscriberReading& reading) {
     const SubscriberStatus& status = reading.status;
     position = is_empty ? status.position : std::min(position, status.position);
     is_empty = false;
     lag = std::max(lag, status.lag);
     delay_ns = std::max(delay_ns, reading.delay_ns);
-    report_age_ns = std::max(report_age_ns, behind(now_wall_ns, status.reported_wall_ns));
+    report_age_ns = std::max(report_age_ns, status.report_age_ns.value_or(0));
     records += status.records;
     gaps += status.gaps;
     lost += status.lost;
@@ -184,9 +179,14 @@ struct SubscriberSums {
   }
 };
 
+constexpr char kUpHelp[] = "1 if it is attached, 0 if it is expected or missing and is not.";
+
+void add_absent(Families& f, const MetricLabels& labels) {
+  f.gauge("lapwing_subscriber_up", kUpHelp, labels, 0);
+}
+
 void add_sums(Families& f, const MetricLabels& labels, const SubscriberSums& sums) {
-  f.gauge("lapwing_subscriber_up", "1 if it is attached, 0 if it is expected and is not.", labels,
-          1);
+  f.gauge("lapwing_subscriber_up", kUpHelp, labels, 1);
   f.gauge("lapwing_subscriber_position_sequence", "The last sequence delivered.", labels,
           number(sums.position));
   f.gauge("lapwing_subscriber_lag_records", "Records by which it is behind head.", labels,
@@ -213,7 +213,7 @@ void add_one(Families& f, const MetricLabels& labels, const SubscriberStatus& st
   f.gauge("lapwing_subscriber_info", "1; its process, its wait strategy, what it does at a gap.",
           info, 1);
   add_states(f, "lapwing_subscriber_state",
-             "1 for the state that it is in: joining, live, filling, stopped.", labels,
+             "1 for the state that it is in: joining, live, filling, stopped, missing.", labels,
              client_states(), name_of(status.state));
   if (status.latency) {
     f.histogram("lapwing_subscriber_latency_seconds",
@@ -223,7 +223,7 @@ void add_one(Families& f, const MetricLabels& labels, const SubscriberStatus& st
 }
 
 void add_subscribers(Families& f, const MetricLabels& bus, const BusReading& reading,
-                     std::uint64_t now_wall_ns, const std::vector<std::string>& expected) {
+                     const std::vector<std::string>& expected) {
   std::set<std::string> present;
   if (reading.subscribers.ok()) {
     std::vector<const SubscriberReading*> oldest_first;
@@ -244,12 +244,16 @@ void add_subscribers(Families& f, const MetricLabels& bus, const BusReading& rea
       labels.emplace_back("subscriber", names.name(one->status.name));
       present.insert(one->status.name);
       if (labels.back().second == kOther) {
-        others.add(*one, now_wall_ns);
+        if (!one->status.is_missing()) others.add(*one);
         continue;
       }
       add_one(f, labels, one->status);
+      if (one->status.is_missing()) {
+        add_absent(f, labels);
+        continue;
+      }
       SubscriberSums sums;
-      sums.add(*one, now_wall_ns);
+      sums.add(*one);
       add_sums(f, labels, sums);
     }
     MetricLabels labels = bus;
@@ -262,8 +266,7 @@ void add_subscribers(Families& f, const MetricLabels& bus, const BusReading& rea
     if (!present.insert(name).second) continue;
     MetricLabels labels = bus;
     labels.emplace_back("subscriber", name);
-    f.gauge("lapwing_subscriber_up", "1 if it is attached, 0 if it is expected and is not.", labels,
-            0);
+    add_absent(f, labels);
   }
 }
 
@@ -288,7 +291,7 @@ void add_checkpoints(Families& f, const MetricLabels& bus, const BusReading& rea
 }
 
 void add_bus(Families& f, const std::string& name, const BusReading& reading,
-             std::uint64_t now_wall_ns, const MetricsOptions& options) {
+             const MetricsOptions& options) {
   const MetricLabels bus = {{"bus", name}};
   f.gauge("lapwing_bus_up", "1 if its publisher runs and renews its heartbeat, else 0.", bus,
           reading.ring.ok() && reading.state == PublisherState::kRunning ? 1 : 0);
@@ -299,7 +302,7 @@ void add_bus(Families& f, const std::string& name, const BusReading& reading,
   for (const ExpectedSubscriber& one : options.expected) {
     if (one.bus == name) expected.push_back(one.name);
   }
-  add_subscribers(f, bus, reading, now_wall_ns, expected);
+  add_subscribers(f, bus, reading, expected);
   add_checkpoints(f, bus, reading);
 }
 
@@ -368,17 +371,6 @@ void add_channels(Families& f, const ChannelList& list) {
 
 }  // namespace
 
-std::string BusNames::name(const BusReading& bus) {
-  if (bus.name.empty()) return printable(bus.directory);  // it could not be read yet
-  if (names_.size() >= kRememberedMax) {
-    names_.clear();
-    taken_.clear();
-  }
-  const auto [known, is_new] = names_.try_emplace({bus.directory, bus.name});
-  if (is_new) known->second = free_name(printable(bus.name), taken_);
-  return known->second;
-}
-
 void MonitorCounts::add(const MachineReading& reading, const absl::Status& channels,
                         std::uint64_t took_ns) {
   samples.add(took_ns);
@@ -395,15 +387,14 @@ void MonitorCounts::add(const MachineReading& reading, const absl::Status& chann
 
 std::string bus_metrics_text(const MachineReading& reading,
                              const absl::StatusOr<ChannelList>& channels,
-                             const MonitorCounts& counts, const MetricsOptions& options,
-                             BusNames& names) {
+                             const MonitorCounts& counts, const MetricsOptions& options) {
   Families families;
   families.gauge("lapwing_build_info", "1; what this monitor was built from.",
                  {{"version", options.version}, {"revision", options.revision}}, 1);
   for (const BusReading& bus : reading.buses) {
     // One that was closed is no longer there.
     if (!bus.ring.ok() && errc_of(bus.ring.status()) == Errc::kNotFound) continue;
-    add_bus(families, names.name(bus), bus, reading.wall_ns, options);
+    add_bus(families, bus.label, bus, options);
   }
   if (channels.ok()) add_channels(families, *channels);
   families.histogram("lapwing_monitor_sample_seconds", "How long a sample of all buses took.", {},

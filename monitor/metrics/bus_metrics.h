@@ -24,7 +24,7 @@ inline constexpr std::size_t kNamesMax = 256;
 
 // A subscriber that is to be there.
 struct ExpectedSubscriber {
-  std::string bus;  // its name
+  std::string bus;  // its label
   std::string name;
 };
 
@@ -42,22 +42,8 @@ struct MonitorCounts {
   void add(const MachineReading& reading, const absl::Status& channels, std::uint64_t took_ns);
 };
 
-// What buses are called. Of equal names all but the first get #2, #3 and so on. A bus keeps its name
-// while the monitor runs: with the name of another, its counters would seem to jump.
-class BusNames {
- public:
-  std::string name(const BusReading& bus);
-
- private:
-  static constexpr std::size_t kRememberedMax = 4096;  // then all are forgotten
-
-  std::map<std::pair<std::string, std::string>, std::string> names_;  // by directory and own name
-  std::set<std::string> taken_;
-};
-
 std::string bus_metrics_text(const MachineReading& reading,
                              const absl::StatusOr<ChannelList>& channels,
-                             const MonitorCounts& counts, const MetricsOptions& options,
-                             BusNames& names);
+                             const MonitorCounts& counts, const MetricsOptions& options);
 
 }  // namespace lapwing

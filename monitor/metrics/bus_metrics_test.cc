@@ -14,6 +14,7 @@ namespace {
 BusReading bus(const std::string& name) {
   BusReading reading{.directory = "/run/" + name,
                      .name = name,
+                     .label = name,
                      .schema = "mbo",
                      .journal_writer = "io_uring",
                      .capacity = 1024,
@@ -41,11 +42,10 @@ SubscriberReading subscriber(const std::string& name, std::uint64_t connected = 
 }
 
 std::string text_of(const std::vector<BusReading>& buses, const MetricsOptions& options = {},
-                    const absl::StatusOr<ChannelList>& channels = ChannelList(),
-                    BusNames names = {}) {
+                    const absl::StatusOr<ChannelList>& channels = ChannelList()) {
   MachineReading reading;
   reading.buses = buses;
-  return bus_metrics_text(reading, channels, {}, options, names);
+  return bus_metrics_text(reading, channels, {}, options);
 }
 
 bool has(const std::string& text, const std::string& line) {
@@ -109,13 +109,10 @@ TEST_CASE("Equal names get a number, the oldest none") {
   BusReading reading = bus("es");
   *reading.subscribers = {subscriber("a", 3), subscriber("a", 1), subscriber("a#2", 2)};
   (*reading.subscribers)[1].status.lag = 1;
-  BusReading second = bus("es");
-  second.directory = "/run/other";
-  const std::string text = text_of({reading, second});
+  const std::string text = text_of({reading});
   CHECK(has(text, "lapwing_subscriber_lag_records{bus=\"es\",subscriber=\"a\"} 1"));
   CHECK(has(text, "lapwing_subscriber_up{bus=\"es\",subscriber=\"a#2\"} 1"));
   CHECK(has(text, "lapwing_subscriber_up{bus=\"es\",subscriber=\"a#3\"} 1"));
-  CHECK(has(text, "lapwing_bus_up{bus=\"es#2\"} 1"));
 }
 
 TEST_CASE("Subscribers beyond 256 are one, with the sum of counts and the worst of lags") {
@@ -138,28 +135,19 @@ TEST_CASE("A subscriber called other is not taken for the rest") {
   CHECK(has(text_of({reading}), "lapwing_subscriber_up{bus=\"es\",subscriber=\"other#1\"} 1"));
 }
 
-TEST_CASE("Of equal names the second has #2, and keeps it when the first is closed") {
-  BusNames names;
-  BusReading first = bus("es");
-  BusReading second = bus("es");
-  second.directory = "/run/other";
-  CHECK(names.name(first) == "es");
-  CHECK(names.name(second) == "es#2");
-  CHECK(names.name(second) == "es#2");  // alone in the next reading
-  CHECK(names.name(first) == "es");     // and published again
-  second.name = "nq";
-  CHECK(names.name(second) == "nq");
-}
-
-TEST_CASE("More buses than a label has room for have a name each") {
-  std::vector<BusReading> buses;
-  for (std::size_t i = 0; i < kNamesMax + 2; ++i) {
-    buses.push_back(bus("es"));
-    buses.back().directory = absl::StrCat("/run/", i);
-  }
-  const std::string text = text_of(buses);
-  CHECK(has(text, absl::StrCat("lapwing_bus_up{bus=\"es#", kNamesMax + 2, "\"} 1")));
-  CHECK(text.find("bus=\"other\"") == std::string::npos);
+TEST_CASE("A missing subscriber has up 0 and its state, and no counts") {
+  BusReading reading = bus("es");
+  SubscriberReading missing = subscriber("logger");
+  missing.status.state = ClientState::kMissing;
+  missing.status.missing_since_wall_ns = 1;
+  *reading.subscribers = {subscriber("here"), missing};
+  const std::string text = text_of({reading});
+  CHECK(has(text, "lapwing_subscriber_up{bus=\"es\",subscriber=\"here\"} 1"));
+  CHECK(has(text, "lapwing_subscriber_up{bus=\"es\",subscriber=\"logger\"} 0"));
+  CHECK(
+      has(text, "lapwing_subscriber_state{bus=\"es\",subscriber=\"logger\",state=\"missing\"} 1"));
+  CHECK(text.find("lapwing_subscriber_lag_records{bus=\"es\",subscriber=\"logger\"") ==
+        std::string::npos);
 }
 
 TEST_CASE("Of a running publisher that did not answer nobody is said to be absent") {
@@ -233,8 +221,7 @@ TEST_CASE("What could not be read is counted, by its reason") {
   MonitorCounts counts;
   counts.add(reading, absl::OkStatus(), 5'000);
   counts.add(reading, make_error(Errc::kSystem, "no /proc"), 5'000);
-  BusNames names;
-  const std::string text = bus_metrics_text(reading, ChannelList(), counts, {}, names);
+  const std::string text = bus_metrics_text(reading, ChannelList(), counts, {});
   CHECK(has(text, "lapwing_monitor_errors_total{reason=\"announcement_not_trusted\"} 4"));
   CHECK(has(text, "lapwing_monitor_errors_total{reason=\"bus_unreadable\"} 2"));
   CHECK(has(text, "lapwing_monitor_errors_total{reason=\"publisher_unanswered\"} 2"));

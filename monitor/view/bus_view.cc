@@ -10,6 +10,7 @@
 #include "monitor/json_text.h"
 #include "monitor/time_text.h"
 #include "monitor/view/view_books.h"
+#include "monitor/view/view_quotes.h"
 #include "monitor/view/view_records.h"
 #include "os/kernel.h"
 #include "os/start_thread.h"
@@ -139,6 +140,7 @@ absl::StatusOr<RecordSource> BusView::open() {
   const RecordIdentity records = records_of(bus_);
   const bool has_books = records.schema == dbn::kSchemaMbo;
   const bool has_key = records.description != nullptr && latest_key(*records.description).ok();
+  const bool has_quotes = !has_books && ViewQuotes::fits(records.description.get());
   const bool has_journal = !bus_.journal_root.empty() && !uses_ring_alone_;
   SubscriberOptions options;
   options.directory = options_.directory;
@@ -160,8 +162,12 @@ absl::StatusOr<RecordSource> BusView::open() {
     options.start = Start::at(head);  // so that it is shown before the next one comes
   }
   on_gap_ = options.on_gap;
-  if (has_books) {
-    content_ = std::make_unique<ViewBooks>(options_.directory, options_.budget);
+  if (has_books || has_quotes) {
+    if (has_books) {
+      content_ = std::make_unique<ViewBooks>(options_.directory, options_.budget);
+    } else {
+      content_ = std::make_unique<ViewQuotes>(options_.directory);
+    }
     absl::StatusOr<Subscriber> subscriber = Subscriber::open(std::move(options));
     if (!subscriber.ok()) return subscriber.status();
     return RecordSource(*std::move(subscriber));
@@ -249,6 +255,7 @@ std::string BusView::message(const std::string& instrument) {
     message["book"] = nullptr;
     message["trades"] = nlohmann::ordered_json::array();
     message["records"] = nullptr;
+    message["quotes"] = nullptr;
   }
   return json_text(message);
 }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "os/kernel.h"
 #include "snapshot/dbn/instrument_name.h"
 
 namespace lapwing {
@@ -52,6 +53,7 @@ absl::Status ViewBooks::take_state(std::span<const std::byte> entry, const Fold&
 absl::Status ViewBooks::take_records(Sequence first, std::span<const std::byte> rows,
                                      std::size_t record_bytes) {
   dbn::MboMsg record;
+  const std::uint64_t now_ns = monotonic_ns();
   for (std::size_t at = 0; at < rows.size(); at += record_bytes, ++first) {
     const auto bytes = rows.subspan(at, record_bytes);
     if (!books_.apply(first, bytes)) {
@@ -61,6 +63,7 @@ absl::Status ViewBooks::take_records(Sequence first, std::span<const std::byte> 
     std::memcpy(&record, bytes.data(), sizeof record);
     Activity& activity = activity_[book_id(record.hd.publisher_id, record.hd.instrument_id)];
     ++activity.changes;
+    activity.seen_ns = now_ns;
     if (record.action != dbn::Action::kTrade) continue;
     activity.trades.push_back({first, record});
     if (activity.trades.size() > kViewTrades) activity.trades.pop_front();
@@ -144,6 +147,7 @@ void ViewBooks::prepare() {
     std::ranges::sort(listed, {}, [](const OrderBook* book) { return book_id(*book); });
   }
   instruments_ = nlohmann::ordered_json::array();
+  quotes_ = nlohmann::ordered_json::array();
   for (const OrderBook* book : listed) {
     const std::string symbol = format_.symbol(*book);
     nlohmann::ordered_json line = {{"instrument_id", book->instrument_id()}};
@@ -154,7 +158,41 @@ void ViewBooks::prepare() {
     line["ask"] = best_price(*book, dbn::Side::kAsk);
     line["stale"] = book->stale();
     instruments_.push_back(std::move(line));
+    quotes_.push_back(quote_json(*book, symbol));
   }
+}
+
+nlohmann::ordered_json ViewBooks::quote_json(const OrderBook& book,
+                                             const std::string& symbol) const {
+  const auto size_of = [&](dbn::Side side) {
+    const PriceLevel* const level = book.best(side);
+    return level == nullptr ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(level->size);
+  };
+  nlohmann::ordered_json quote = {{"instrument_id", book.instrument_id()}};
+  quote["publisher_id"] = book.publisher_id();
+  quote["symbol"] = nullptr;
+  if (!symbol.empty()) quote["symbol"] = symbol;
+  quote["bid"] = best_price(book, dbn::Side::kBid);
+  quote["bid_size"] = size_of(dbn::Side::kBid);
+  quote["ask"] = best_price(book, dbn::Side::kAsk);
+  quote["ask_size"] = size_of(dbn::Side::kAsk);
+  quote["last"] = nullptr;
+  quote["last_size"] = nullptr;
+  quote["last_side"] = nullptr;
+  quote["age_seconds"] = nullptr;
+  const auto found = activity_.find(book_id(book));
+  if (found == activity_.end()) return quote;
+  const Activity& activity = found->second;
+  if (activity.seen_ns != 0) {
+    const std::uint64_t now_ns = std::max(monotonic_ns(), activity.seen_ns);
+    quote["age_seconds"] = seconds_of(now_ns - activity.seen_ns);
+  }
+  if (activity.trades.empty()) return quote;
+  const dbn::MboMsg& trade = activity.trades.back().record;
+  quote["last"] = price_or_null(trade.price);
+  quote["last_size"] = trade.size;
+  quote["last_side"] = side_letter(trade.side);
+  return quote;
 }
 
 nlohmann::ordered_json ViewBooks::trades_json(const OrderBook& book) const {
@@ -186,6 +224,7 @@ void ViewBooks::add_to(nlohmann::ordered_json& message, const std::string& instr
     message["trades"] = trades_json(*book);
   }
   message["records"] = nullptr;
+  message["quotes"] = quotes_;
 }
 
 }  // namespace lapwing

@@ -49,6 +49,7 @@ class ViewBooks final : public ViewContent {
   };
   struct Activity {
     std::uint64_t changes = 0;  // records
+    std::uint64_t seen_ns = 0;  // when the last of them was taken, CLOCK_MONOTONIC
     std::deque<Trade> trades;   // the newest last
   };
 
@@ -57,6 +58,7 @@ class ViewBooks final : public ViewContent {
   const OrderBook* find(const std::string& instrument);
   const OrderBook* busiest();
   nlohmann::ordered_json trades_json(const OrderBook& book) const;
+  nlohmann::ordered_json quote_json(const OrderBook& book, const std::string& symbol) const;
 
   const std::string bus_;
   MemoryBudget::Share share_;
@@ -69,6 +71,7 @@ class ViewBooks final : public ViewContent {
   // Of the moment that was prepared.
   std::vector<const OrderBook*> shown_;  // by publisher, then by instrument
   nlohmann::ordered_json instruments_;
+  nlohmann::ordered_json quotes_;
 };
 
 }  // namespace lapwing

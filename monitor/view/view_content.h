@@ -36,7 +36,7 @@ class ViewContent {
 
   // Before the messages of one moment.
   virtual void prepare() {}
-  // The keys `instruments`, `instruments_total`, `book`, `trades` and `records`. `instrument` is
+  // The keys `instruments`, `instruments_total`, `book`, `trades`, `records` and `quotes`. `instrument` is
   // what was asked for; empty: the one with most records.
   virtual void add_to(nlohmann::ordered_json& message, const std::string& instrument) = 0;
 };

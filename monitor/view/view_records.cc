@@ -73,6 +73,7 @@ void ViewRecords::add_to(nlohmann::ordered_json& message, const std::string&) {
     records.push_back(std::move(record));
   }
   message["records"] = std::move(records);
+  message["quotes"] = nullptr;
 }
 
 }  // namespace lapwing

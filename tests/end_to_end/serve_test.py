@@ -33,6 +33,15 @@ class Stream(web_socket.Stream):
         super().__init__(connection, token, **more)
 
 
+def make_certificate(folder, name):
+    """The files of a certificate that signs itself, and of its key."""
+    certificate, key = folder / "cert.pem", folder / "key.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
+                    "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}",
+                    "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    return certificate, key
+
+
 class ServeTest(harness.ProgramTest):
     def setUp(self):
         super().setUp()
@@ -412,11 +421,52 @@ class Access(ServeTest):
         self.assertEqual(process.wait(), USAGE)
         self.assertIn("--tls-cert", process.err())
 
+    def make_certificate(self):
+        return make_certificate(self.folder, "localhost")
+
+    def test_a_key_that_others_may_read_is_refused(self):
+        certificate, key = self.make_certificate()
+        options = ("--listen", "127.0.0.1:0", "--tls-cert", certificate, "--tls-key", key)
+        for mode in (0o644, 0o602, 0o660):
+            key.chmod(mode)
+            refused = self.start("refused", "serve", *options)
+            self.assertNotEqual(refused.wait(), DONE)
+            self.assertIn(f"chmod g-w,o-rwx {key}", refused.err())
+        if os.geteuid() == 0:
+            os.chown(key, 61_011, 0)
+            refused = self.start("refused", "serve", *options)
+            self.assertNotEqual(refused.wait(), DONE)
+            self.assertIn("belongs to user 61011", refused.err())
+            os.chown(key, 0, 0)
+        key.chmod(0o640)  # of the group ssl-cert, say
+        self.serve("--tls-cert", certificate, "--tls-key", key)
+
+    def test_a_new_certificate_is_read_at_a_hang_up(self):
+        certificate, key = self.make_certificate()
+        server = self.serve("--tls-cert", certificate, "--tls-key", key)
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+
+        def served():
+            with contextlib.closing(context.wrap_socket(self.connect())) as secure:
+                return ssl.DER_cert_to_PEM_cert(secure.getpeercert(binary_form=True)).strip()
+        self.assertEqual(served(), certificate.read_text().strip())
+        first = Stream(context.wrap_socket(self.connect()))
+        self.make_certificate()
+        self.assertNotEqual(served(), certificate.read_text().strip())
+        server.signal(signal.SIGHUP)
+        self.until("the new one", lambda: served() == certificate.read_text().strip())
+        first.read()  # connections go on
+        before = served()
+        key.write_text("no key")
+        server.signal(signal.SIGHUP)
+        self.until("it to be said", lambda: "the old one stays" in server.err())
+        self.assertEqual(served(), before)
+        self.assertEqual(server.stop(), DONE)
+
     def test_tls(self):
-        certificate, key = self.folder / "cert.pem", self.folder / "key.pem"
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
-                        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
-                        "-keyout", key, "-out", certificate], check=True, capture_output=True)
+        certificate, key = self.make_certificate()
+        certificate.chmod(0o600)
         server = self.serve("--tls-cert", certificate, "--tls-key", key, listen="0.0.0.0:0")
         self.assertTrue(server.out().startswith("https://"))
         silent = self.connect()  # which never shakes hands

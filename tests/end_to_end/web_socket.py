@@ -7,10 +7,12 @@ import struct
 
 
 def request(token, path, **headers):
-    """The bytes that ask for it."""
+    """The bytes that ask for it. Without a token a cookie may be among the headers."""
     fields = {"Host": "localhost", "Upgrade": "websocket", "Connection": "Upgrade",
               "Sec-WebSocket-Key": base64.b64encode(os.urandom(16)).decode(),
-              "Sec-WebSocket-Version": "13", "Authorization": f"Bearer {token}", **headers}
+              "Sec-WebSocket-Version": "13", **headers}
+    if token:
+        fields["Authorization"] = f"Bearer {token}"
     lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
     return f"GET {path} HTTP/1.1\r\n{lines}\r\n".encode()
 

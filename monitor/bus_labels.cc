@@ -1,0 +1,31 @@
+#include "monitor/bus_labels.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "os/printable.h"
+
+namespace lapwing {
+
+std::string free_name(const std::string& wanted, std::set<std::string>& taken) {
+  std::string name = wanted;
+  for (std::uint64_t i = 2; !taken.insert(name).second; ++i) name = absl::StrCat(wanted, "#", i);
+  return name;
+}
+
+std::string BusLabels::label(const std::string& directory, const std::string& user,
+                             const std::string& name) {
+  const auto with_user = [&](const std::string& text) {
+    return printable(user.empty() ? text : absl::StrCat(user, "/", text));
+  };
+  if (name.empty()) return with_user(directory);
+  if (labels_.size() >= kRememberedMax) {
+    labels_.clear();
+    taken_.clear();
+  }
+  const auto [known, is_new] = labels_.try_emplace({directory, user, name});
+  if (is_new) known->second = free_name(with_user(name), taken_);
+  return known->second;
+}
+
+}  // namespace lapwing

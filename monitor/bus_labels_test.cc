@@ -1,0 +1,31 @@
+#include "monitor/bus_labels.h"
+
+#include <catch2/catch.hpp>
+
+namespace lapwing {
+namespace {
+
+TEST_CASE("Of equal names the second has #2, and keeps it when the first is closed") {
+  BusLabels labels;
+  CHECK(labels.label("/run/es", "", "es") == "es");
+  CHECK(labels.label("/run/other", "", "es") == "es#2");
+  CHECK(labels.label("/run/other", "", "es") == "es#2");  // alone in the next reading
+  CHECK(labels.label("/run/es", "", "es") == "es");       // and published again
+  CHECK(labels.label("/run/other", "", "nq") == "nq");
+}
+
+TEST_CASE("A bus of another user carries the user's name and takes nobody's label") {
+  BusLabels labels;
+  CHECK(labels.label("/a", "bob", "es") == "bob/es");
+  CHECK(labels.label("/b", "", "es") == "es");
+  CHECK(labels.label("/c", "bob", "") == "bob//c");
+}
+
+TEST_CASE("A bus that could not be read is labelled with its directory, in printable characters") {
+  BusLabels labels;
+  CHECK(labels.label("/run/es", "", "") == "/run/es");
+  CHECK(labels.label("/run/x", "", "a\nb").find('\n') == std::string::npos);
+}
+
+}  // namespace
+}  // namespace lapwing

@@ -1,0 +1,80 @@
+// What was measured of each bus in the last hour, for charts of pages that are opened later.
+//
+// A point a second at most. A value that was not measured is NaN here and null in JSON.
+//
+// Limits: kHistoryPointsMax points, kHistoryBusesMax buses; lag and delay of kHistorySubscribersMax
+// subscribers of a bus and kHistoryColumnsMax in all, ages of kHistoryHeatsMax of a bus. Others are
+// left out: their charts begin when the page is opened.
+//
+// Thread safety: add() by one thread, json() by another.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lapwing/ages.h"
+#include "monitor/bus_monitor.h"
+#include "monitor/machine_monitor.h"
+
+namespace lapwing {
+
+inline constexpr std::size_t kHistoryPointsMax = 3600;
+inline constexpr std::uint64_t kHistoryStepNs = 1'000'000'000;
+inline constexpr std::size_t kHistoryBusesMax = 1024;
+inline constexpr std::size_t kHistorySubscribersMax = 64;
+inline constexpr std::size_t kHistoryColumnsMax = 2048;
+inline constexpr std::size_t kHistoryHeatsMax = 16;
+
+class Histories {
+ public:
+  // Readings are in the order of their times; a step of the wall clock backwards begins anew.
+  void add(const MachineReading& reading);
+  // The object of /api/v1/history without `version` and `revision`; nullopt: no such bus.
+  std::optional<std::string> json(const std::string& directory) const;
+
+ private:
+  using Column = std::deque<float>;  // one value for each time
+  using HeatCounts = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // upper ns, count
+
+  struct Subscriber {
+    Column lag;
+    Column delay_seconds;
+    std::string name;
+    std::uint32_t pid = 0;
+    std::uint64_t connected_wall_ns = 0;
+    bool observes = false;
+    std::uint64_t newest = 0;  // number of the newest point that has it
+    std::optional<AgeHistogram> ages;
+    std::deque<std::pair<std::uint64_t, HeatCounts>> heat;  // by number of the point
+  };
+  struct Bus {
+    std::deque<std::uint64_t> times_ms;
+    std::uint64_t points = 0;  // so far; the newest has this number
+    Column rate;
+    Column unarchived;
+    Column undurable;
+    Column stalls_ms;
+    std::optional<std::uint64_t> stalls_sum_ns;
+    std::map<std::string, Subscriber> subscribers;  // by key_of()
+  };
+
+  void add(Bus& bus, const BusReading& reading, std::uint64_t time_ms);
+  void add_subscribers(Bus& bus, const BusReading& reading);
+  void note_ages(Bus& bus, Subscriber& subscriber, const Latency& latency);
+  static void drop_oldest(Bus& bus);
+
+  mutable std::mutex mutex_;
+  std::string host_;
+  std::map<std::string, Bus> buses_;  // by directory; under the mutex, as all of this
+  std::uint64_t newest_wall_ns_ = 0;
+  std::size_t columns_ = 0;
+};
+
+}  // namespace lapwing

@@ -1,0 +1,58 @@
+// Connections that have not shown the token, oldest first. If there is no room for another one, the
+// oldest of them is closed: clients that open connections and send nothing keep nobody out.
+//
+// Thread safety: the server's I/O thread.
+#pragma once
+
+#include <list>
+
+namespace lapwing {
+
+class UnprovenConnection;
+
+class UnprovenConnections {
+ public:
+  // Closes the oldest one. False: there is none.
+  bool close_oldest();
+
+ private:
+  friend class UnprovenConnection;
+  std::list<UnprovenConnection*> connections_;
+};
+
+class UnprovenConnection {
+ public:
+  // Borrows the list.
+  explicit UnprovenConnection(UnprovenConnections& list) : list_(&list) {
+    place_ = list.connections_.insert(list.connections_.end(), this);
+  }
+  UnprovenConnection(const UnprovenConnection&) = delete;
+  UnprovenConnection& operator=(const UnprovenConnection&) = delete;
+
+  // It has shown the token, or ends.
+  void leave() {
+    if (list_ == nullptr) return;
+    list_->connections_.erase(place_);
+    list_ = nullptr;
+  }
+
+ protected:
+  virtual ~UnprovenConnection() { leave(); }
+  // Ends what is under way.
+  virtual void close_now() = 0;
+
+ private:
+  friend class UnprovenConnections;
+  UnprovenConnections* list_;
+  std::list<UnprovenConnection*>::iterator place_;
+};
+
+inline bool UnprovenConnections::close_oldest() {
+  if (connections_.empty()) return false;
+  UnprovenConnection* const oldest = connections_.front();
+  oldest->leave();
+  oldest->close_now();
+  return true;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,115 @@
+#include "monitor/other_user.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
+#include "monitor/watched_users.h"
+
+namespace lapwing {
+namespace {
+
+// Runs in the thread.
+class Reader {
+ public:
+  explicit Reader(uid_t user) : user_(user) {}
+
+  // A reading every kOtherIntervalNs, and samples in between.
+  std::optional<std::vector<BusReading>> turn(const std::vector<std::string>& directories,
+                                              const StopEvent& stop) {
+    follow(directories);
+    const std::uint64_t now_ns = monotonic_ns();
+    if (now_ns < due_ns_) {
+      for (auto& [directory, bus] : buses_) bus.sample(monotonic_ns());
+      stop.wait(std::min(kSampleNs, due_ns_ - now_ns));
+      return std::nullopt;
+    }
+    due_ns_ = now_ns + kOtherIntervalNs;
+    if (name_.empty()) name_ = user_name(user_);
+    std::vector<BusReading> readings;
+    for (auto& [directory, bus] : buses_) {
+      if (stop.is_set()) return std::nullopt;
+      BusReading& reading = readings.emplace_back(bus.read(monotonic_ns()));
+      reading.user = name_;
+    }
+    return readings;
+  }
+
+ private:
+  void follow(const std::vector<std::string>& directories) {
+    for (const std::string& directory : directories)
+      buses_.try_emplace(directory, directory, false);
+    std::erase_if(buses_, [&](const auto& entry) {
+      return std::ranges::find(directories, entry.first) == directories.end();
+    });
+  }
+
+  const uid_t user_;
+  std::string name_;
+  std::map<std::string, BusMonitor> buses_;
+  std::uint64_t due_ns_ = 0;
+};
+
+BusReading without_ring(BusReading reading, const absl::Status& why) {
+  reading.ring = why;
+  reading.subscribers = why;
+  return reading;
+}
+
+}  // namespace
+
+absl::StatusOr<OtherUser> OtherUser::start(uid_t user) {
+  auto wanted = std::make_shared<Wanted>();
+  auto readings = Background<std::vector<BusReading>>::start(
+      "lapwing-other", [wanted, reader = Reader(user)](const StopEvent& stop) mutable {
+        std::vector<std::string> directories;
+        {
+          const std::lock_guard lock(wanted->mutex);
+          directories = wanted->directories;
+        }
+        return reader.turn(directories, stop);
+      });
+  if (!readings.ok()) return readings.status();
+  return OtherUser(std::move(wanted), *std::move(readings));
+}
+
+void OtherUser::watch(const std::vector<std::string>& directories) {
+  const std::lock_guard lock(wanted_->mutex);
+  wanted_->directories = directories;
+}
+
+std::vector<BusReading> OtherUser::read(std::uint64_t now_ns) const {
+  std::vector<std::string> directories;
+  {
+    const std::lock_guard lock(wanted_->mutex);
+    directories = wanted_->directories;
+  }
+  const auto newest = readings_.newest();
+  const bool is_old = newest != nullptr && now_ns > newest->made_ns + kOtherOldNs;
+  const absl::Status not_yet = make_error(Errc::kNotFound, "it has not been read yet");
+  const absl::Status too_slow =
+      make_error(Errc::kTimedOut, "reading the buses of this user takes longer than 10 s");
+  std::vector<BusReading> readings;
+  for (const std::string& directory : directories) {
+    std::optional<BusReading> found;
+    if (newest != nullptr) {
+      const auto read = std::ranges::find(newest->value, directory, &BusReading::directory);
+      if (read != newest->value.end()) found = *read;
+    }
+    if (!found) {
+      BusReading& reading = readings.emplace_back();
+      reading.directory = directory;
+      reading = without_ring(std::move(reading), not_yet);
+    } else if (is_old) {
+      readings.push_back(without_ring(*std::move(found), too_slow));
+    } else {
+      readings.push_back(*std::move(found));
+    }
+  }
+  return readings;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,48 @@
+// The buses of one other user, watched in a thread of their own: whatever that user's publishers and
+// file systems do, only the readings of that user's buses are late.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "monitor/background.h"
+#include "monitor/bus_monitor.h"
+
+namespace lapwing {
+
+inline constexpr std::uint64_t kOtherIntervalNs = 500'000'000;  // between two readings
+inline constexpr std::uint64_t kOtherOldNs = 10'000'000'000;    // an older reading is not shown
+inline constexpr std::size_t kOtherUsersMax = 32;               // with a thread each
+
+class OtherUser {
+ public:
+  // Errors: kLimit, kSystem.
+  static absl::StatusOr<OtherUser> start(uid_t user);
+
+  // The directories of the buses from now on.
+  void watch(const std::vector<std::string>& directories);
+  // The newest reading, with `user` set. A bus that has none yet, or an old one, is unreadable.
+  std::vector<BusReading> read(std::uint64_t now_ns) const;
+
+ private:
+  struct Wanted {
+    std::mutex mutex;
+    std::vector<std::string> directories;  // under the mutex
+  };
+
+  OtherUser(std::shared_ptr<Wanted> wanted, Background<std::vector<BusReading>> readings)
+      : wanted_(std::move(wanted)), readings_(std::move(readings)) {}
+
+  std::shared_ptr<Wanted> wanted_;
+  Background<std::vector<BusReading>> readings_;
+};
+
+}  // namespace lapwing

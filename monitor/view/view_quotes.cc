@@ -1,0 +1,146 @@
+#include "monitor/view/view_quotes.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lapwing/dbn.h"
+#include "lapwing/error.h"
+#include "monitor/view/view_records.h"
+#include "os/kernel.h"
+
+namespace lapwing {
+namespace {
+
+nlohmann::ordered_json price_json(const QuoteSide& side) {
+  return side.price == dbn::kUndefPrice ? nlohmann::ordered_json(nullptr)
+                                        : nlohmann::ordered_json(side.price);
+}
+
+nlohmann::ordered_json size_json(const QuoteSide& side) {
+  return side.price == dbn::kUndefPrice ? nlohmann::ordered_json(nullptr)
+                                        : nlohmann::ordered_json(side.size);
+}
+
+}  // namespace
+
+bool ViewQuotes::fits(const Schema* schema) {
+  return schema != nullptr && QuoteLayout::of(*schema).has_value();
+}
+
+absl::Status ViewQuotes::take_state(std::span<const std::byte> entry, const Fold& fold) {
+  const std::size_t record_bytes = fold.shape().entry_record_bytes;
+  if (record_bytes == 0 || record_bytes > entry.size()) return absl::OkStatus();
+  return put(fold.place_of(entry), entry.first(record_bytes), monotonic_ns());
+}
+
+absl::Status ViewQuotes::take_records(Sequence first, std::span<const std::byte> rows,
+                                      std::size_t record_bytes) {
+  const std::uint64_t now_ns = monotonic_ns();
+  for (std::size_t at = 0; at < rows.size(); at += record_bytes) {
+    sequence_ = first++;
+    const absl::Status put_in = put(sequence_, rows.subspan(at, record_bytes), now_ns);
+    if (!put_in.ok()) return put_in;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ViewQuotes::put(Sequence sequence, std::span<const std::byte> record,
+                             std::uint64_t now_ns) {
+  if (!layout_ || record.size() < description_->record_bytes) return absl::OkStatus();
+  const Key key = std::uint64_t{layout_->publisher_id(record)} << 32 |
+                  std::uint64_t{layout_->instrument_id(record)};
+  Kept& kept = kept_[key];
+  if (kept_.size() > kQuotesKeptMax) {
+    return make_error(Errc::kLimit, absl::StrCat("the bus has more than ", kQuotesKeptMax,
+                                                 " instruments: they are not kept for a view"));
+  }
+  kept.sequence = sequence;
+  ++kept.changes;
+  kept.seen_ns = now_ns;
+  kept.record.assign(record.begin(), record.end());
+  if (const std::optional<QuoteSide> trade = layout_->trade(record)) {
+    kept.trade = trade;
+    kept.trade_side = layout_->trade_side(record);
+  }
+  return absl::OkStatus();
+}
+
+void ViewQuotes::take_event(const Event& event, bool) {
+  if (event.kind == ItemKind::kSnapshotComplete) sequence_ = event.sequence;
+  if (event.kind != ItemKind::kSession && event.kind != ItemKind::kReset) return;
+  const bool is_same = description_ != nullptr && event.description != nullptr &&
+                       *description_ == *event.description;
+  if (event.kind == ItemKind::kReset || !is_same) {
+    kept_.clear();
+    sequence_ = kNoSequence;
+  }
+  description_ = event.description;
+  layout_ = description_ == nullptr ? std::nullopt : QuoteLayout::of(*description_);
+  format_ = RecordFormat(description_);
+  symbols_ = BookFormat(bus_, event.session_id);
+}
+
+nlohmann::ordered_json ViewQuotes::quote_json(const Kept& kept, std::uint64_t now_ns) {
+  const std::span<const std::byte> record = kept.record;
+  const std::string symbol(
+      symbols_.symbols().symbol(layout_->instrument_id(record), layout_->time_ns(record)));
+  nlohmann::ordered_json quote = {{"instrument_id", layout_->instrument_id(record)}};
+  quote["publisher_id"] = layout_->publisher_id(record);
+  quote["symbol"] = nullptr;
+  if (!symbol.empty()) quote["symbol"] = symbol;
+  const QuoteSide none{dbn::kUndefPrice, 0};
+  const QuoteSide bid = layout_->has_quotes() ? layout_->bid(record) : none;
+  const QuoteSide ask = layout_->has_quotes() ? layout_->ask(record) : none;
+  const QuoteSide last = kept.trade.value_or(none);
+  quote["bid"] = price_json(bid);
+  quote["bid_size"] = size_json(bid);
+  quote["ask"] = price_json(ask);
+  quote["ask_size"] = size_json(ask);
+  quote["last"] = price_json(last);
+  quote["last_size"] = size_json(last);
+  quote["last_side"] = nullptr;
+  if (kept.trade) quote["last_side"] = std::string(1, kept.trade_side);
+  quote["age_seconds"] = seconds_of(now_ns - std::min(now_ns, kept.seen_ns));
+  return quote;
+}
+
+// Quotes of the instruments with most records, by publisher and instrument; and the newest records.
+void ViewQuotes::prepare() {
+  std::vector<std::pair<Key, const Kept*>> all;
+  for (const auto& [key, kept] : kept_) all.emplace_back(key, &kept);
+  const auto keep_most = [&](std::size_t count, const auto& most) {
+    std::vector<std::pair<Key, const Kept*>> kept = all;
+    if (kept.size() <= count) return kept;
+    const auto end = kept.begin() + static_cast<std::ptrdiff_t>(count);
+    std::ranges::nth_element(kept, end, std::greater(), most);
+    kept.erase(end, kept.end());
+    return kept;
+  };
+  auto quoted = keep_most(kViewQuotesMax, [](const auto& one) { return one.second->changes; });
+  std::ranges::sort(quoted);
+  const std::uint64_t now_ns = monotonic_ns();
+  quotes_ = nlohmann::ordered_json::array();
+  for (const auto& [key, kept] : quoted) quotes_.push_back(quote_json(*kept, now_ns));
+  const auto place = [](const auto& one) { return one.second->sequence; };
+  auto newest = keep_most(kViewRecordsMax, place);
+  std::ranges::sort(newest, {}, place);
+  records_ = nlohmann::ordered_json::array();
+  for (const auto& [key, kept] : newest) {
+    nlohmann::ordered_json record = format_.json(kept->sequence, kept->record);
+    if (kept->sequence == kNoSequence) record["seq"] = nullptr;
+    records_.push_back(std::move(record));
+  }
+}
+
+void ViewQuotes::add_to(nlohmann::ordered_json& message, const std::string&) {
+  message["instruments"] = nlohmann::ordered_json::array();
+  message["instruments_total"] = 0;
+  message["book"] = nullptr;
+  message["trades"] = nlohmann::ordered_json::array();
+  message["records"] = records_;
+  message["quotes"] = quotes_;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,67 @@
+// What a view shows of a bus of quotes or trades: the newest record of each instrument of each
+// publisher, and its last trade.
+//
+// Thread safety: one thread, the view's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "monitor/view/book_format.h"
+#include "monitor/view/quote_layout.h"
+#include "monitor/view/record_format.h"
+#include "monitor/view/view_content.h"
+
+namespace lapwing {
+
+inline constexpr std::size_t kViewQuotesMax = 256;     // in a message
+inline constexpr std::size_t kQuotesKeptMax = 65'536;  // then the view ends with kLimit
+
+class ViewQuotes final : public ViewContent {
+ public:
+  // Whether records of that description are shown like this.
+  static bool fits(const Schema* schema);
+
+  explicit ViewQuotes(std::string bus) : bus_(std::move(bus)), symbols_(bus_) {}
+
+  absl::Status take_state(std::span<const std::byte> entry, const Fold& fold) override;
+  absl::Status take_records(Sequence first, std::span<const std::byte> rows,
+                            std::size_t record_bytes) override;
+  void take_event(const Event& event, bool is_skipped) override;
+  bool is_settled() const override { return true; }
+  Sequence sequence() const override { return sequence_; }
+  void prepare() override;
+  void add_to(nlohmann::ordered_json& message, const std::string& instrument) override;
+
+ private:
+  struct Kept {
+    Sequence sequence = kNoSequence;  // kNoSequence: of a state, which does not say
+    std::uint64_t changes = 0;
+    std::uint64_t seen_ns = 0;  // when it was last taken, CLOCK_MONOTONIC
+    std::vector<std::byte> record;
+    std::optional<QuoteSide> trade;
+    char trade_side = 'N';
+  };
+  using Key = std::uint64_t;  // publisher, instrument
+
+  absl::Status put(Sequence sequence, std::span<const std::byte> record, std::uint64_t now_ns);
+  nlohmann::ordered_json quote_json(const Kept& kept, std::uint64_t now_ns);
+
+  const std::string bus_;
+  BookFormat symbols_;  // of this session
+  std::shared_ptr<const Schema> description_;
+  std::optional<QuoteLayout> layout_;
+  RecordFormat format_;
+  absl::flat_hash_map<Key, Kept> kept_;
+  Sequence sequence_ = kNoSequence;
+
+  // Of the moment that was prepared.
+  nlohmann::ordered_json quotes_;
+  nlohmann::ordered_json records_;
+};
+
+}  // namespace lapwing
