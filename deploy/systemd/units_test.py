@@ -90,7 +90,8 @@ class Units(harness.ProgramTest):
     def test_the_monitor_takes_the_options_that_are_installed(self):
         options = (HERE / "serve.toml").read_text()
         options = options.replace("127.0.0.1:9477", "127.0.0.1:0").replace(
-            "/var/lib/lapwing-serve", str(self.folder))
+            "/var/lib/lapwing-serve", str(self.folder)).replace(
+                'user = ["lapwing"]', 'user = ["root"]')
         (self.folder / "serve.toml").write_text(options)
         token = self.folder / "token"
         token.touch(0o600)
