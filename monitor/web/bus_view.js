@@ -93,7 +93,7 @@ export class BusView {
 
     const parameters = new URLSearchParams({bus: directory});
     if (instrument !== null) parameters.set("instrument", instrument);
-    this.stream = new Stream(`/api/v1/view?${parameters}`, text => this.take(text), changed);
+    this.stream = new Stream(`api/v1/view?${parameters}`, text => this.take(text), changed);
     this.stream.open();
   }
 

@@ -15,7 +15,7 @@ const kProblemsMax = 6;
 const at = id => document.getElementById(id);
 
 export const readings = new Readings();
-const stream = new Stream("/api/v1/stream", take_reading, changed);
+const stream = new Stream("api/v1/stream", take_reading, changed);
 let view = null;
 let view_hash = null;
 let is_due = false;

@@ -1,4 +1,5 @@
-// A WebSocket that comes back, sleeps while the page is hidden, and says what became of it.
+// A WebSocket that reconnects, and sleeps while the page is hidden.
+import {web_socket_address} from "./address.js";
 
 const kWaitFirstMs = 2_000;
 const kWaitMaxMs = 30_000;
@@ -12,7 +13,7 @@ export function reconnect_ms(attempt, random) {
 
 // `state` is "connecting", "open", "waiting" (for the next attempt, at `again_ms`) or "asleep".
 export class Stream {
-  // on_message(text), and on_state() after each change.
+  // `path` is relative to the page. on_message(text), and on_state() after each change.
   constructor(path, on_message, on_state) {
     this.path = path;
     this.on_message = on_message;
@@ -29,8 +30,7 @@ export class Stream {
   open() {
     if (this.state !== "asleep" && this.state !== "waiting") return;
     clearTimeout(this.timer);
-    const scheme = location.protocol === "https:" ? "wss" : "ws";
-    const socket = new WebSocket(`${scheme}://${location.host}${this.path}`);
+    const socket = new WebSocket(web_socket_address(this.path, location.href));
     this.socket = socket;
     this.change("connecting");
     let has_message = false;

@@ -1,7 +1,9 @@
 // The parts of the page that need no document: node --test monitor/web/web_test.js
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import test from "node:test";
 
+import {web_socket_address} from "./address.js";
 import {depth_of, levels_of} from "./book.js";
 import {band_limit_ns, band_of, difference, HeatMap, kBands, percentile} from "./histogram.js";
 import * as numbers from "./numbers.js";
@@ -270,4 +272,22 @@ test("the view says how far behind it is, and why it stands", () => {
   assert.match(of({}, full).text, /^16 buses are viewed already\. /);
   assert.match(of({}, {...full, why: ""}).text, /no view of this bus now/);
   assert.match(verdict.view_sentence(open, null, 0).text, /Reading/);
+});
+
+test("addresses are relative to the page", () => {
+  const of = page => web_socket_address("api/v1/view?bus=%2Fes", page);
+  assert.equal(
+      of("https://host.example/lapwing/#bus=%2Fes"),
+      "wss://host.example/lapwing/api/v1/view?bus=%2Fes");
+  assert.equal(of("http://127.0.0.1:9477/"), "ws://127.0.0.1:9477/api/v1/view?bus=%2Fes");
+  assert.equal(of("http://127.0.0.1:9477/index.html"), "ws://127.0.0.1:9477/api/v1/view?bus=%2Fes");
+});
+
+test("no file of the page names an absolute path of the server", () => {
+  const folder = new URL(".", import.meta.url);
+  for (const name of fs.readdirSync(folder)) {
+    if (!/\.(js|html|css)$/.test(name) || /_test|^test_/.test(name)) continue;
+    const text = fs.readFileSync(new URL(name, folder), "utf8");
+    assert.doesNotMatch(text, /(["'`(]|url\()\/(?!\/)[\w.]+[\w./]*["'`?)]/, name);
+  }
 });
