@@ -1,14 +1,18 @@
-// One bus: its numbers, its subscribers, charts over time, and what its records say now.
+// One bus: its numbers, its subscribers, charts over time, and its newest records.
 import {DepthChart, Ladder, RecordsPanel, TapePanel} from "./book_panels.js";
-import {bad_count, bus_link, delay_text, p99_text, quiet_count, ring_share_text, subscriber_state} from "./buses_view.js";
+import {bus_link, bus_name} from "./bus_names.js";
+import {behind_head} from "./bus_series.js";
+import {bad_count, delay_text, kP99Help, kRingShareHelp, p99_text, quiet_count, ring_share_text, subscriber_state} from "./cells.js";
 import {draw_heat, series_colour, theme, TimeChart} from "./charts.js";
 import {element, number_column, panel, set_class, set_text, Table, text_column} from "./dom.js";
 import {percentile} from "./histogram.js";
 import {count_text, duration_text, parse_exact, price_decimals, price_text, short_text} from "./numbers.js";
-import {behind_head} from "./readings.js";
+import {ObserversBox} from "./observers_box.js";
+import {is_bad_subscriber} from "./problems.js";
 import {Tape} from "./series.js";
 import {Stream} from "./stream.js";
-import {bus_name, is_bad_subscriber, subscriber_key, subscriber_labels, view_sentence} from "./verdict.js";
+import {is_missing, subscriber_key, subscriber_labels, visible_subscribers} from "./subscribers.js";
+import {view_sentence} from "./verdict.js";
 
 const kLinesMax = 8;  // of a chart: the worst ones
 const kOrderBookSchema = "dbn.mbo";
@@ -38,13 +42,13 @@ export class BusView {
     this.subscribers_note = subscribers.note;
     this.subscribers = new Table("Subscribers", [
       text_column("subscriber"), text_column("state"), number_column("position"),
-      number_column("lag"),
-      number_column("of ring", "at 100 % the next records are overwritten before they are read"),
-      number_column("lag/s"), number_column("delay"),
-      number_column("p99", "of the ages that it measures"), number_column("gaps"),
+      number_column("lag"), number_column("of ring", kRingShareHelp), number_column("lag/s"),
+      number_column("delay"), number_column("p99", kP99Help), number_column("gaps"),
       number_column("lost"), number_column("filled"), text_column("wait"), text_column("on gap"),
       number_column("pid"), number_column("user")
     ]);
+    this.observers = new ObserversBox();
+    subscribers.heading.after(this.observers.root);
     subscribers.root.append(this.subscribers.root);
     this.names = new Map();  // of subscribers: their cells with a sample of their colour
 
@@ -97,7 +101,7 @@ export class BusView {
     this.stream.open();
   }
 
-  // A message of the view.
+  // Takes a message of the view.
   take(text) {
     const view = parse_exact(text);
     this.view = view;
@@ -112,7 +116,8 @@ export class BusView {
     this.changed();
   }
 
-  show(readings, window_ms) {
+  show(context) {
+    const {readings, window_ms} = context;
     const bus = readings.bus(this.directory);
     const to_ms = readings.time_ms();
     const from_ms = to_ms - window_ms;
@@ -120,9 +125,12 @@ export class BusView {
     set_text(this.state, bus ? bus.state : "not announced: it was closed, or never started");
     set_class(this.state, bus && ["running", "closed"].includes(bus.state) ? "state" : "state bad");
     if (bus) {
+      const series = readings.series.get(this.directory);
+      const subscribers = visible_subscribers(bus, context.shows_observers);
       this.show_tiles(bus);
-      this.show_subscribers(bus, readings.series.get(this.directory));
-      this.show_charts(bus, readings.series.get(this.directory), from_ms, to_ms);
+      this.observers.show([bus], context);
+      this.show_subscribers(bus, subscribers, series, context.ranks);
+      this.show_charts(bus, subscribers, series, from_ms, to_ms);
     }
     this.show_view();
   }
@@ -144,6 +152,7 @@ export class BusView {
       ["gaps", quiet_count(counters?.gaps ?? null)], ["lost", bad_count(counters?.lost ?? null)],
       ["refused", quiet_count(bus.refused ?? null)], ["dropped", quiet_count(bus.dropped ?? null)],
       ["publisher", ring ? `pid ${ring.publisher_pid}` : "–"],
+      ...(bus.user !== undefined ? [["user", String(bus.user)]] : []),
       ...(bus.schema ? [["schema", bus.schema]] : []),
       ...(bus.capacity ? [["ring", `${short_text(bus.capacity)} slots`]] : [])
     ];
@@ -159,8 +168,7 @@ export class BusView {
     }
   }
 
-  show_subscribers(bus, series) {
-    const subscribers = bus.subscribers ?? [];
+  show_subscribers(bus, subscribers, series, ranks) {
     const labels = subscriber_labels(subscribers);
     this.labels = labels;
     set_text(
@@ -170,7 +178,9 @@ export class BusView {
                                    "none");
     for (const key of this.names.keys())
       if (!labels.has(key)) this.names.delete(key);
-    this.subscribers.show(subscribers.map(subscriber => {
+    const sorted =
+        [...subscribers].sort((a, b) => ranks.subscriber(bus, a) - ranks.subscriber(bus, b));
+    this.subscribers.show(sorted.map(subscriber => {
       const key = subscriber_key(subscriber);
       if (!this.names.has(key)) {
         const sample = element("span", {class: "sample", "aria-hidden": "true"});
@@ -182,7 +192,7 @@ export class BusView {
       set_text(name, labels.get(key));
       return {
         key,
-        class: is_bad_subscriber(subscriber) ? "needs_a_person" : "",
+        class: is_bad_subscriber(subscriber) ? "is_bad" : "",
         cells: [
           node, subscriber_state(subscriber), count_text(subscriber.position),
           quiet_count(subscriber.lag), ring_share_text(subscriber, bus),
@@ -195,15 +205,15 @@ export class BusView {
     }));
   }
 
-  show_charts(bus, series, from_ms, to_ms) {
-    const subscribers = bus.subscribers ?? [];
+  show_charts(bus, subscribers, series, from_ms, to_ms) {
+    const attached = subscribers.filter(subscriber => !is_missing(subscriber));
     const accent = theme().accent;
     this.rate.show(
         series.bus.rows(["rate"], from_ms), [{label: "rate", colour: accent}], from_ms, to_ms,
         bus.ring ? count_text(bus.rate) : "no ring");
     const worst_text = (key, format) => {
-      const most = subscribers.reduce(
-          (worst, s) => (worst === null || s[key] > worst[key] ? s : worst), null);
+      const most =
+          attached.reduce((worst, s) => (worst === null || s[key] > worst[key] ? s : worst), null);
       if (!most) return "no subscribers";
       return most[key] > 0 ? `most: ${this.labels.get(subscriber_key(most))} ${format(most[key])}` :
                              "0";
@@ -272,8 +282,8 @@ export class BusView {
     if (subscribers.some(s => s.latency?.count > 0))
       return "This server sends no histograms of ages.";
     if (subscribers.some(s => s.latency)) return "No age has been measured yet.";
-    return "No subscriber reports ages. It needs records with a time of publishing (DBN: publish --restamp), " +
-        "and --measure N of tail, record and book, or measure_every of a program.";
+    return "No subscriber reports ages. Start it with --measure N (tail, record, book) or set " +
+        "measure_every in a program. The records need a publishing time (DBN: publish --restamp).";
   }
 
   show_view() {
@@ -283,7 +293,7 @@ export class BusView {
         view?.instruments?.length > 0;
     set_text(
         this.view_status,
-        is_unknown ? `This bus has no instrument ${this.instrument}. A number is id:N.` :
+        is_unknown ? `This bus has no instrument ${this.instrument}. Write a number as id:N.` :
                      sentence.text);
     set_class(this.view_status, sentence.is_bad ? "view_status bad" : "view_status");
     this.market.classList.toggle("old", sentence.is_old && view !== null);

@@ -1,46 +1,20 @@
 // All buses, all subscribers with the worst first, and the newest events.
+import {bus_link, bus_name, compare_names} from "./bus_names.js";
+import {behind_head} from "./bus_series.js";
+import {bad_count, delay_text, kP99Help, kRingShareHelp, p99_text, quiet_count, ring_share_text, subscriber_state} from "./cells.js";
 import {draw_spark, kSparkHeight, kSparkWidth} from "./charts.js";
 import {element, number_column, panel, set_text, Table, text_column} from "./dom.js";
 import {event_rows, kEventColumns} from "./events_view.js";
-import {count_text, duration_text} from "./numbers.js";
-import {behind_head} from "./readings.js";
-import {bus_name, is_bad_bus, is_bad_journal, is_bad_subscriber, subscriber_key, subscriber_labels} from "./verdict.js";
+import {count_text} from "./numbers.js";
+import {ObserversBox} from "./observers_box.js";
+import {is_bad_bus, is_bad_journal, is_bad_subscriber} from "./problems.js";
+import {is_missing, subscriber_key, subscriber_labels, visible_subscribers} from "./subscribers.js";
 
 const kEventsShown = 8;
 
-export function bus_link(directory, instrument = null) {
-  const parameters = new URLSearchParams({bus: directory});
-  if (instrument !== null) parameters.set("instrument", instrument);
-  return `#${parameters}`;
-}
-
-// A number that is bad if it is not zero.
-export function bad_count(value) {
-  return {text: count_text(value), class: value > 0 ? "bad" : value === 0 ? "zero" : ""};
-}
-export function quiet_count(value) {
-  return {text: count_text(value), class: value === 0 ? "zero" : ""};
-}
-
-export function delay_text(subscriber) {
-  if (!subscriber.delay_seconds) return "0";
-  return (subscriber.delay_is_longer ? "> " : "") + duration_text(subscriber.delay_seconds * 1e9);
-}
-export function p99_text(subscriber) {
-  return subscriber.latency?.count ? duration_text(subscriber.latency.p99_ns) : "–";
-}
-export function subscriber_state(subscriber) {
-  return subscriber.stopped ?
-      {text: "STOPPED", class: "bad"} :
-      {text: subscriber.state, class: subscriber.state === "stopped" ? "bad" : ""};
-}
-// The lag as a share of the ring: at 100 % the next records are overwritten before they are read.
-export function ring_share_text(subscriber, bus) {
-  return bus.capacity ? `${Math.min(100, Math.floor(subscriber.lag / bus.capacity * 100))} %` : "–";
-}
-
+// Missing ones left out: their numbers are the last known.
 function worst(subscribers, key) {
-  return (subscribers ?? [])
+  return subscribers.filter(subscriber => !is_missing(subscriber))
       .reduce((most, s) => (most === null || s[key] > most[key] ? s : most), null);
 }
 
@@ -65,11 +39,13 @@ export class BusesView {
     const subscribers = panel("Subscribers, the worst first");
     this.subscribers = new Table("Subscribers, the worst first", [
       text_column("subscriber"), text_column("bus"), text_column("state"), number_column("lag"),
-      number_column("of ring", "at 100 % the next records are overwritten before they are read"),
-      number_column("lag/s"), number_column("delay"), number_column("lost"), number_column("gaps"),
-      number_column("filled"), number_column("p99", "of the ages that it measures"),
-      number_column("position", null, "few"), number_column("pid", null, "few")
+      number_column("of ring", kRingShareHelp), number_column("lag/s"), number_column("delay"),
+      number_column("lost"), number_column("gaps"), number_column("filled"),
+      number_column("p99", kP99Help), number_column("position", null, "few"),
+      number_column("pid", null, "few")
     ]);
+    this.observers = new ObserversBox();
+    subscribers.heading.after(this.observers.root);
     subscribers.root.append(this.subscribers.root);
     const events = panel("Newest events");
     this.events = new Table("Newest events", kEventColumns, {class: "events"});
@@ -78,25 +54,35 @@ export class BusesView {
     this.nodes = [buses.root, subscribers.root, events.root];
   }
 
-  show(readings, window_ms) {
+  show(context) {
+    const {readings, window_ms, ranks, shows_observers} = context;
     const {buses} = readings.newest;
     const to_ms = readings.time_ms();
     set_text(this.buses_note, left_out_text(readings.newest));
     for (const key of this.sparks.keys())
       if (!readings.series.has(key)) this.sparks.delete(key);
-    this.buses.show(buses.map(bus => this.bus_row(bus, readings, to_ms - window_ms, to_ms)));
+    const sorted = [...buses].sort(
+        (a, b) => ranks.bus(a) - ranks.bus(b) || compare_names(bus_name(a), bus_name(b)));
+    this.buses.show(
+        sorted.map(bus => this.bus_row(bus, readings, to_ms - window_ms, to_ms, shows_observers)));
+    this.observers.show(buses, context);
     const all = buses.flatMap(bus => {
-      const labels = subscriber_labels(bus.subscribers ?? []);
-      return (bus.subscribers ?? [])
-          .map(subscriber => ({bus, subscriber, label: labels.get(subscriber_key(subscriber))}));
+      const subscribers = visible_subscribers(bus, shows_observers);
+      const labels = subscriber_labels(subscribers);
+      return subscribers.map(subscriber => ({
+                               bus,
+                               subscriber,
+                               label: labels.get(subscriber_key(subscriber)),
+                               rank: ranks.subscriber(bus, subscriber)
+                             }));
     });
     all.sort(
-        (a, b) => is_bad_subscriber(b.subscriber) - is_bad_subscriber(a.subscriber) ||
-            b.subscriber.lag - a.subscriber.lag || a.label.localeCompare(b.label));
+        (a, b) => a.rank - b.rank || b.subscriber.lag - a.subscriber.lag ||
+            compare_names(a.label, b.label));
     this.subscribers.show(
         all.map(({bus, subscriber, label}) => ({
                   key: `${bus.directory}/${subscriber_key(subscriber)}`,
-                  class: is_bad_subscriber(subscriber) ? "needs_a_person" : "",
+                  class: is_bad_subscriber(subscriber) ? "is_bad" : "",
                   cells: [
                     label, {text: bus_name(bus), href: bus_link(bus.directory)},
                     subscriber_state(subscriber), quiet_count(subscriber.lag),
@@ -110,7 +96,7 @@ export class BusesView {
     this.events.show(event_rows(readings.newest).slice(0, kEventsShown));
   }
 
-  bus_row(bus, readings, from_ms, to_ms) {
+  bus_row(bus, readings, from_ms, to_ms, shows_observers) {
     const {ring} = bus;
     if (!this.sparks.has(bus.directory)) {
       this.sparks.set(bus.directory, element("canvas", {
@@ -125,18 +111,19 @@ export class BusesView {
     draw_spark(
         spark, readings.series.get(bus.directory).bus.rows(["rate"], from_ms, kSparkWidth), from_ms,
         to_ms);
-    const lag = worst(bus.subscribers, "lag");
-    const delay = worst(bus.subscribers, "delay_seconds");
+    const subscribers = visible_subscribers(bus, shows_observers);
+    const lag = worst(subscribers, "lag");
+    const delay = worst(subscribers, "delay_seconds");
     return {
       key: bus.directory,
-      class: is_bad_bus(bus) ? "needs_a_person" : "",
+      class: is_bad_bus(bus) ? "is_bad" : "",
       cells: [
         {text: bus_name(bus), href: bus_link(bus.directory)},
         {text: bus.state, class: bus.state === "running" || bus.state === "closed" ? "" : "bad"},
         ring ? count_text(bus.rate) : "–", spark, count_text(ring?.head),
         count_text(ring?.archived), count_text(ring?.durable),
         quiet_count(behind_head(bus, ring?.archived)), quiet_count(behind_head(bus, ring?.durable)),
-        count_text(bus.subscribers?.length ?? null), quiet_count(lag ? lag.lag : null),
+        count_text(bus.subscribers ? subscribers.length : null), quiet_count(lag ? lag.lag : null),
         delay ? delay_text(delay) : "–", quiet_count(ring?.counters?.gaps ?? null),
         bad_count(ring?.counters?.lost ?? null),
         {text: ring?.journal ?? "–", class: is_bad_journal(bus) ? "bad" : ""}

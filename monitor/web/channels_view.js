@@ -1,5 +1,5 @@
-// Channels: both sides and both directions of each, and who waits.
-import {quiet_count} from "./buses_view.js";
+// Channels: both sides and both directions of each, and their waits. Stopped sides come first.
+import {quiet_count} from "./cells.js";
 import {number_column, panel, set_text, Table, text_column} from "./dom.js";
 import {count_text, duration_text} from "./numbers.js";
 
@@ -18,10 +18,10 @@ export class ChannelsView {
     this.nodes = [shell.root];
   }
 
-  show(readings) {
+  show({readings}) {
     const list = readings.newest.channels ?? [];
     set_text(this.note, note_of(readings.newest));
-    this.table.show(list.flatMap(channel => channel.directions.map(direction => {
+    const rows = list.flatMap(channel => channel.directions.map(direction => {
       const side_of = pid => channel.sides.find(side => side.pid === pid);
       const sender = side_of(direction.sender);
       const receiver = side_of(direction.receiver);
@@ -29,18 +29,18 @@ export class ChannelsView {
       const bytes = direction.frame_bytes_in_flight;
       return {
         key: `${channel.connection}/${direction.sender}`,
-        class: stopped ? "needs_a_person" : "",
+        class: stopped ? "is_bad" : "",
         cells: [
-          channel.path, duration_text(channel.age_seconds * 1e9),
-          side_text(sender), side_text(receiver),
-          stopped ? {text: "STOPPED", class: "bad"} : sender?.state ?? "–",
+          channel.path, duration_text(channel.age_seconds * 1e9), side_text(sender),
+          side_text(receiver), stopped ? {text: "STOPPED", class: "bad"} : sender?.state ?? "–",
           count_text(direction.messages_sent), quiet_count(direction.messages_in_flight ?? null),
           quiet_count(bytes ?? null),
           bytes === undefined ? "–" : `${Math.floor(bytes / direction.capacity * 100)} %`,
           quiet_count(sender?.full_waits ?? null), quiet_count(receiver?.empty_waits ?? null)
         ]
       };
-    })));
+    }));
+    this.table.show(rows.sort((a, b) => Boolean(b.class) - Boolean(a.class)));
   }
 
   destroy() {}

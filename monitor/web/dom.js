@@ -38,7 +38,7 @@ export function number_column(title, help = null, name = "") {
 // A table whose rows stay the same elements as long as their keys are there: a selection, the focus
 // and a picture in a cell outlive a reading.
 export class Table {
-  // A cell is a text, {text, class, href} or an element.
+  // A cell is a text, {text, class, href, title} or an element.
   constructor(label, columns, attributes = {}) {
     this.columns = columns;
     this.rows = new Map();
@@ -90,14 +90,45 @@ export class Table {
       if (node.firstChild !== cell) node.replaceChildren(cell);
       return;
     }
-    const {text, class: name, href} =
+    const {text, class: name, href, title = null} =
         typeof cell === "object" && cell !== null ? cell : {text: cell};
     set_class(node, name ? `${column_class} ${name}` : column_class);
+    if (node.title !== (title ?? "")) node.title = title ?? "";
     if (!href) return set_text(node, text);
     let link = node.querySelector("a");
     if (!link) node.replaceChildren(link = element("a"));
     if (link.getAttribute("href") !== href) link.setAttribute("href", href);
     set_text(link, text);
+  }
+}
+
+// Children of an element that stay the same elements as long as their keys are there.
+export class KeyedList {
+  // make(item) returns {node, update(item)}.
+  constructor(root, make) {
+    this.root = root;
+    this.make = make;
+    this.made = new Map();
+  }
+
+  // items: [{key, …}], in order.
+  show(items) {
+    const wanted = new Set(items.map(item => item.key));
+    for (const [key, {node}] of this.made) {
+      if (wanted.has(key)) continue;
+      node.remove();
+      this.made.delete(key);
+    }
+    let next = this.root.firstChild;
+    for (const item of items) {
+      if (!this.made.has(item.key)) this.made.set(item.key, this.make(item));
+      const {node, update} = this.made.get(item.key);
+      update(item);
+      if (node === next)
+        next = next.nextSibling;
+      else
+        this.root.insertBefore(node, next);
+    }
   }
 }
 

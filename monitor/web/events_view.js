@@ -1,7 +1,7 @@
 // What happened on the buses, the newest first.
-import {bus_link} from "./buses_view.js";
+import {bus_link, bus_name} from "./bus_names.js";
 import {element, panel, set_text, Table, text_column} from "./dom.js";
-import {bus_name, is_bad_event} from "./verdict.js";
+import {is_bad_event} from "./problems.js";
 
 export const kEventColumns = [
   text_column("time (UTC)"), text_column("bus"), text_column("event"),
@@ -23,7 +23,7 @@ export function event_rows(reading, {bus: directory = null, only_bad = false} = 
                                              b.event.number - a.event.number));
   return events.map(({bus, event}) => ({
                       key: `${bus.directory}/${event.time}/${event.number}`,
-                      class: is_bad_event(event) ? "needs_a_person" : "",
+                      class: is_bad_event(event) ? "is_bad" : "",
                       cells: [
                         `${event.time.slice(0, 10)} ${event.time.slice(11, 23)}`,
                         {text: bus_name(bus), href: bus_link(bus.directory)},
@@ -40,20 +40,18 @@ export class EventsView {
     this.only_bad.addEventListener("change", changed);
     this.table = new Table("Events, the newest first", kEventColumns, {class: "events"});
     shell.root.append(
-        element(
-            "p", {class: "controls"},
-            element("label", {}, this.only_bad, " only losses and failed journals")),
+        element("p", {class: "controls"}, element("label", {}, this.only_bad, " only problems")),
         this.table.root);
     this.nodes = [shell.root];
   }
 
-  show(readings) {
+  show({readings}) {
     const rows = event_rows(readings.newest, {only_bad: this.only_bad.checked});
     this.table.show(rows);
     const knows = readings.newest.buses.some(bus => bus.events);
     set_text(
         this.note,
-        !knows ? "this server sends no events: lapwing events --bus DIR prints them" :
+        !knows ? "this server sends no events; use lapwing events --bus DIR" :
             rows.length ?
                  `${rows.length}, the newest first; a publisher keeps the last 256 of its session` :
                  "none");

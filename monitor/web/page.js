@@ -1,31 +1,54 @@
-// The page: one stream of readings, a view by the address's fragment, and at the top, always, what
-// needs a person and whether anything shown is old.
+// The page: one stream of readings, a view chosen by the address's fragment, and above every view
+// the problems and whether anything shown is old.
+import {bus_link, bus_name, page_title} from "./bus_names.js";
 import {BusView} from "./bus_view.js";
-import {bus_link, BusesView} from "./buses_view.js";
+import {BusesView} from "./buses_view.js";
 import {ChannelsView} from "./channels_view.js";
-import {element, set_text} from "./dom.js";
+import {set_text} from "./dom.js";
 import {EventsView} from "./events_view.js";
 import {clock_text, count_text} from "./numbers.js";
+import {ProblemBox} from "./problem_box.js";
+import {is_bad_event, lines_of, problems_of, RowRanks} from "./problems.js";
+import {Quiet} from "./quiet.js";
 import {Readings} from "./readings.js";
+import {browser_settings} from "./storage.js";
 import {Stream} from "./stream.js";
 import * as verdict from "./verdict.js";
 
-const kTickMs = 1_000;  // ages are written anew
-const kProblemsMax = 6;
+const kTickMs = 1_000;  // ages are shown anew
 const at = id => document.getElementById(id);
 
 export const readings = new Readings();
-const stream = new Stream("api/v1/stream", take_reading, changed);
+const stream = new Stream("api/v1/stream", take_reading, stream_changed);
+const settings = browser_settings();
 let view = null;
 let view_hash = null;
 let is_due = false;
-let problems_shown = "";
+let was_open = false;
+let shows_observers = settings.get("show_observers") === true;
+let quiet = null;  // of the machine that sends the readings
+let quiet_machine = null;
 
 export function take_reading(text) {
   if (readings.take(JSON.parse(text), performance.now())) location.reload();
+  const machine = readings.newest.host ?? location.host;
+  if (machine !== quiet_machine) {
+    quiet_machine = machine;
+    quiet = new Quiet(settings, machine);
+  }
   changed();
 }
-// Of the view of a bus, if one is shown: a message, and the newest one.
+
+function stream_changed() {
+  const is_open = stream.state === "open";
+  if (is_open && !was_open) {
+    readings.break_lines();
+  }
+  was_open = is_open;
+  changed();
+}
+
+// The messages of the view of a bus, if one is shown.
 export function take_view(text) {
   view?.take?.(text);
 }
@@ -67,9 +90,9 @@ function show() {
   document.body.classList.toggle("old", sentence !== null && newest !== null);
   set_text(at("clock"), newest ? clock_text(newest.time) : "");
   if (!newest) return;
-  show_verdict(newest);
-  const bad_events =
-      newest.buses.flatMap(bus => bus.events ?? []).filter(verdict.is_bad_event).length;
+  set_text(at("host"), newest.host ?? "");
+  const ranks = show_problems(newest);
+  const bad_events = newest.buses.flatMap(bus => bus.events ?? []).filter(is_bad_event).length;
   at("events_bad").hidden = bad_events === 0;
   set_text(at("events_bad"), bad_events);
   set_text(at("server"), [
@@ -78,24 +101,47 @@ function show() {
         `${count_text(newest.conflated)} readings left out: this browser was too slow` :
         ""
   ].filter(text => text).join("; "));
-  view.show(readings, window_ms());
+  view.show({readings, window_ms: window_ms(), ranks, shows_observers, set_shows_observers});
 }
 
-function show_verdict(reading) {
-  const problems = reading.buses.flatMap(verdict.problems_of);
+// Returns the ranks of rows.
+function show_problems(reading) {
+  const problems = reading.buses.flatMap(problems_of);
+  quiet.update(reading, problems, Date.now());
+  const parts = quiet.split(problems);
+  const lines = lines_of(parts.loud);
+  const count = parts.loud.length;
   set_text(
       at("summary"),
-      verdict.summary_of(reading) + (problems.length ? "" : " Nothing needs a person."));
-  document.title = problems.length ? `(${problems.length}) Lapwing` : "Lapwing";
-  const shown = JSON.stringify(problems);
-  if (shown === problems_shown) return;
-  problems_shown = shown;
-  const items =
-      problems.slice(0, kProblemsMax)
-          .map(({bus, text}) => element("li", {}, element("a", {href: bus_link(bus)}, text)));
-  if (problems.length > kProblemsMax)
-    items.push(element("li", {}, `and ${problems.length - kProblemsMax} more`));
-  at("problems").replaceChildren(...items);
+      verdict.summary_of(reading, shows_observers) + (count === 0 ? " No problems." : ""));
+  const bus = view.directory ? readings.bus(view.directory) : null;
+  document.title = page_title(count, reading.host, bus ? bus_name(bus) : view.directory);
+  box.show(lines, parts, quiet.muted, view instanceof BusesView);
+  return new RowRanks(lines);
+}
+
+const box = new ProblemBox({
+  on_acknowledge: problems => {
+    quiet.acknowledge(problems);
+    show();
+  },
+  on_mute: (problems, hours) => {
+    quiet.mute(problems, hours, Date.now());
+    show();
+  },
+  on_undo: ({problem, subject}) => {
+    if (problem)
+      quiet.undo_acknowledge([problem]);
+    else
+      quiet.unmute(subject);
+    show();
+  }
+});
+
+function set_shows_observers(value) {
+  shows_observers = value;
+  settings.set("show_observers", value);
+  changed();
 }
 
 // "#buses", "#events", "#channels", "#bus=DIRECTORY" or "#bus=DIRECTORY&instrument=id:N".
@@ -114,7 +160,7 @@ function view_of(hash) {
 function route() {
   const hash = location.hash.slice(1);
   if (hash.startsWith("token=")) {
-    // The cookie is here already. The token stays neither in the address bar nor in the history.
+    // The cookie is set. Remove the token from the address bar and the history.
     history.replaceState(null, "", location.pathname);
     return route();
   }
@@ -178,7 +224,14 @@ at("window").addEventListener("change", changed);
 at("keys_button").addEventListener("click", () => at("keys").showModal());
 at("keys_close").addEventListener("click", () => at("keys").close());
 
-// A hidden page asks for nothing.
+// Another tab has acknowledged or muted something.
+addEventListener("storage", () => {
+  quiet?.load();
+  shows_observers = settings.get("show_observers") === true;
+  changed();
+});
+
+// A hidden page requests nothing.
 document.addEventListener("visibilitychange", () => {
   for (const one of [stream, view.stream]) {
     if (document.hidden)
@@ -186,7 +239,6 @@ document.addEventListener("visibilitychange", () => {
     else
       one?.open();
   }
-  if (!document.hidden) readings.break_lines();
   changed();
 });
 setInterval(changed, kTickMs);

@@ -1,124 +1,48 @@
-// What a person should know, as sentences: which buses and subscribers need one, whether what the
-// page shows is old, and what the view of a bus is behind.
+// Sentences of the page: what runs, whether what is shown is old, and how far a view is behind.
 //
-// Pure: no document. Sentences hold no number that changes all the time, for each change of them is
-// read out. A problem is {bus, text}; `bus` is the directory of the bus that it is of.
+// Pure: no document.
+import {bus_name} from "./bus_names.js";
 import {clock_text, count_text} from "./numbers.js";
+import {is_missing, subscriber_key, subscriber_labels, visible_subscribers} from "./subscribers.js";
 
 const kStaleMs = 3_000;
-
-export function bus_name(bus) {
-  return bus.name || bus.directory;
-}
-
-// Names of subscribers are their own choice and may be equal: those get their process besides.
-export function subscriber_labels(subscribers) {
-  const counts = new Map();
-  for (const {name} of subscribers) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return new Map(subscribers.map(
-      subscriber =>
-          [subscriber_key(subscriber),
-           counts.get(subscriber.name) > 1 || !subscriber.name ?
-               `${subscriber.name || "?"} (${subscriber.pid})` :
-               subscriber.name]));
-}
-export function subscriber_key(subscriber) {
-  return `${subscriber.name}/${subscriber.pid}/${subscriber.connected_ns}`;
-}
-
-export function is_bad_subscriber(subscriber) {
-  if (subscriber.observes) return false;
-  return subscriber.stopped || subscriber.state === "stopped" || subscriber.far_behind ||
-      subscriber.lost > 0;
-}
-export function is_bad_journal(bus) {
-  return ["failed", "shed"].includes(bus.ring?.journal);
-}
-export function is_bad_bus(bus) {
-  return !["running", "closed"].includes(bus.state) || is_bad_journal(bus);
-}
-export function is_bad_event(event) {
-  return ["loss", "journal-failed", "journal-shed"].includes(event.event) || event.lost > 0;
-}
-
-function bus_sentence(bus) {
-  const name = bus_name(bus);
-  switch (bus.state) {
-    case "gone":
-      return `${
-          name}: the publisher has ended without closing. Nothing is published until the next one starts.`;
-    case "stopped":
-      return `${name}: the publisher's process is stopped, by a signal or a debugger.`;
-    case "silent":
-      return `${name}: the publisher has not renewed its heartbeat for more than 3 s.`;
-    case "running":
-    case "closed":
-      return null;
-    default:
-      return `${name}: ${bus.ring_why || bus.state}`;
-  }
-}
-
-export function problems_of(bus) {
-  const name = bus_name(bus);
-  const texts = [bus_sentence(bus)];
-  if (is_bad_journal(bus)) {
-    texts.push(
-        `${name}: the journal ${bus.ring.journal === "shed" ? "was given up" : "has failed"}.` +
-        " What is lapped now is lost.");
-  }
-  if (bus.subscribers === null && bus.state === "running") {
-    texts.push(`${name}: its subscribers are not known: ${bus.subscribers_why}`);
-  }
-  const labels = subscriber_labels(bus.subscribers ?? []);
-  for (const subscriber of bus.subscribers ?? []) {
-    if (subscriber.observes) continue;
-    const label = `${labels.get(subscriber_key(subscriber))} on ${name}`;
-    if (subscriber.lost > 0) {
-      texts.push(
-          `${label} has lost ${count_text(subscriber.lost)} ` +
-          `${subscriber.lost === 1 ? "record" : "records"}.`);
-    }
-    if (subscriber.stopped) {
-      texts.push(`${label}: its process is stopped, by a signal or a debugger.`);
-    } else if (subscriber.state === "stopped") {
-      texts.push(`${label} has ended at a gap.`);
-    } else if (subscriber.far_behind) {
-      texts.push(`${label} is more than 5 s behind.`);
-    }
-  }
-  return texts.filter(text => text).map(text => ({bus: bus.directory, text}));
-}
 
 function number_of(count, one, many = `${one}s`) {
   return `${count_text(count)} ${count === 1 ? one : many}`;
 }
 
-// One line: what runs, and who is furthest behind.
-export function summary_of(reading) {
+// One line: what runs, and which subscriber is furthest behind.
+export function summary_of(reading, shows_observers = false) {
   const buses = reading.buses;
   if (buses.length === 0) return "No bus is announced on this machine.";
   const running = buses.filter(bus => bus.state === "running").length;
   let worst = null;
-  let subscribers = 0;
+  let attached = 0;
+  let missing = 0;
   for (const bus of buses) {
-    const labels = subscriber_labels(bus.subscribers ?? []);
-    for (const subscriber of bus.subscribers ?? []) {
-      ++subscribers;
+    const subscribers = visible_subscribers(bus, shows_observers);
+    const labels = subscriber_labels(subscribers);
+    for (const subscriber of subscribers) {
+      if (is_missing(subscriber)) {
+        ++missing;
+        continue;
+      }
+      ++attached;
       if (subscriber.lag > (worst?.lag ?? 0)) {
         worst = {lag: subscriber.lag, bus, label: labels.get(subscriber_key(subscriber))};
       }
     }
   }
   const what = `${running} of ${number_of(buses.length, "bus", "buses")} ` +
-      `${running === 1 ? "runs" : "run"}, ${number_of(subscribers, "subscriber")}`;
-  if (subscribers === 0) return `${what}.`;
+      `${running === 1 ? "runs" : "run"}, ${number_of(attached, "subscriber")}` +
+      (missing > 0 ? `, ${count_text(missing)} missing` : "");
+  if (attached === 0) return `${what}.`;
   if (!worst) return `${what}, none behind.`;
   return `${what}. Furthest behind: ${worst.label} on ${bus_name(worst.bus)}, ` +
       `${number_of(worst.lag, "record")}.`;
 }
 
-// From when on a reading is old: readings come every --interval, which the page has measured.
+// A reading older than this is stale. Readings come every --interval, which the page has measured.
 export function stale_after_ms(interval_ms) {
   return Math.max(kStaleMs, 3 * (interval_ms || 0));
 }
@@ -126,10 +50,10 @@ export function stale_after_ms(interval_ms) {
 // What is wrong with what the page shows, or null. `stream` is of the readings, `reading` the
 // newest, which came `age_ms` ago.
 export function connection_sentence(stream, reading, age_ms, interval_ms) {
-  const old = reading ? ` What stands below is of ${clock_text(reading.time)} UTC.` : "";
+  const old = reading ? ` This page shows the state at ${clock_text(reading.time)} UTC.` : "";
   if (stream.state === "asleep") return "Asleep: the page is hidden." + old;
   if (stream.status === 401) {
-    return "The server wants another token: it was restarted. Open the address that it has printed." +
+    return "The server was restarted and has another token. Open the address that it printed." +
         old;
   }
   if (stream.state === "waiting") return "Not connected to the server." + old;
@@ -140,13 +64,13 @@ export function connection_sentence(stream, reading, age_ms, interval_ms) {
   return null;
 }
 
-// What the server says in a few words, as a sentence.
+// The server's reason as a sentence.
 function sentence_of(why) {
   if (!why) return "";
   return why[0].toUpperCase() + why.slice(1) + (/[.!?]$/.test(why) ? "" : ".");
 }
 
-// Of the view of a bus: {text, is_old, is_bad}. `view` is its newest message, if there is one.
+// The state of the view of a bus: {text, is_old, is_bad}. `view` is its newest message, or null.
 export function view_sentence(stream, view, age_ms) {
   const at = view && view.sequence !== null ?
       ` What is shown is as of sequence ${count_text(view.sequence)}.` :

@@ -1,14 +1,22 @@
 // The parts of the page that need no document: node --test monitor/web/web_test.js
+import "./problems_test.js";
+import "./quiet_test.js";
+
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import test from "node:test";
 
 import {web_socket_address} from "./address.js";
 import {depth_of, levels_of} from "./book.js";
+import {bus_name, page_title} from "./bus_names.js";
+import {p99_text, subscriber_state} from "./cells.js";
 import {band_limit_ns, band_of, difference, HeatMap, kBands, percentile} from "./histogram.js";
 import * as numbers from "./numbers.js";
 import {History, kPointsMax, Ring, Tape} from "./series.js";
+import {browser_settings, Settings} from "./storage.js";
 import {reconnect_ms} from "./stream.js";
+import {observer_count, visible_subscribers} from "./subscribers.js";
+import {bus, subscriber} from "./test_readings.js";
 import * as verdict from "./verdict.js";
 
 test("a price is the exact decimal text of an integer in 1e-9", () => {
@@ -180,55 +188,7 @@ test("depth: sums of sizes from the best price outwards", () => {
   assert.equal(depth_of(bids, []).asks.length, 0);
 });
 
-const subscriber = more => ({
-  name: "logger",
-  pid: 7,
-  connected_ns: 1,
-  state: "live",
-  lag: 0,
-  lost: 0,
-  stopped: false,
-  delay_seconds: 0,
-  ...more
-});
-const bus = more => ({
-  directory: "/es",
-  name: "es",
-  state: "running",
-  rate: 1,
-  subscribers: [],
-  ring: {journal: "good", heartbeat_age_ms: 10},
-  ...more
-});
-
-test("what needs a person is said, and what does not is not", () => {
-  const said = more => verdict.problems_of(bus(more)).map(problem => problem.text);
-  assert.deepEqual(said({}), []);
-  assert.deepEqual(said({subscribers: [subscriber({lag: 1000})]}), []);
-  assert.match(said({state: "gone"})[0], /^es: the publisher has ended/);
-  assert.match(said({state: "silent"})[0], /heartbeat/);
-  assert.match(said({ring: {journal: "shed"}})[0], /given up/);
-  assert.match(
-      said({state: "unreadable", ring: null, ring_why: "not permitted"})[0], /not permitted/);
-  assert.deepEqual(
-      said({subscribers: [subscriber({lost: 1})]}), ["logger on es has lost 1 record."]);
-  assert.match(
-      said({subscribers: [subscriber({stopped: true, lag: 1234})]})[0], /process is stopped/);
-  assert.deepEqual(
-      said({subscribers: [subscriber({far_behind: true})]}),
-      ["logger on es is more than 5 s behind."]);
-  assert.match(
-      said({subscribers: [subscriber({stopped: true, far_behind: true})]}).join(),
-      /^[^,]*process is stopped[^,]*,[^,]*$/);
-  const late = {lost: 2, far_behind: true, stopped: true};
-  assert.deepEqual(said({subscribers: [subscriber({observes: true, ...late})]}), []);
-  assert.match(said({subscribers: null, subscribers_why: "no answer"})[0], /no answer/);
-  assert.deepEqual(
-      said({subscribers: [subscriber({lost: 2}), subscriber({pid: 8, lost: 3})]}),
-      ["logger (7) on es has lost 2 records.", "logger (8) on es has lost 3 records."]);
-});
-
-test("the summary names who is furthest behind", () => {
+test("the summary names the subscriber that is furthest behind", () => {
   assert.match(verdict.summary_of({buses: []}), /No bus/);
   assert.equal(verdict.summary_of({buses: [bus()]}), "1 of 1 bus runs, 0 subscribers.");
   assert.equal(
@@ -239,6 +199,21 @@ test("the summary names who is furthest behind", () => {
         ]
       }),
       "1 of 2 buses runs, 2 subscribers. Furthest behind: slow on es, 1,200 records.");
+  // Observers and what is missing are not behind.
+  const crowd = {
+    buses: [bus({
+      label: "bob/es",
+      subscribers: [
+        subscriber({lag: 3}), subscriber({name: "serve", observes: true, lag: 500_000}),
+        subscriber({name: "risk", state: "missing", lag: 9000})
+      ]
+    })]
+  };
+  assert.equal(
+      verdict.summary_of(crowd),
+      "1 of 1 bus runs, 1 subscriber, 1 missing. Furthest behind: logger on bob/es, 3 records.");
+  assert.match(
+      verdict.summary_of(crowd, true), /2 subscribers, .* serve on bob\/es, 500,000 records/);
 });
 
 test("what is old is called old", () => {
@@ -274,6 +249,14 @@ test("the view says how far behind it is, and why it stands", () => {
   assert.match(verdict.view_sentence(open, null, 0).text, /Reading/);
 });
 
+test("the title has the number of problems, the bus and the machine", () => {
+  assert.equal(page_title(3, "desk7"), "(3) desk7 – Lapwing");
+  assert.equal(page_title(0, "desk7", "es"), "es – desk7 – Lapwing");
+  assert.equal(page_title(0, undefined), "Lapwing", "an older server sends no host");
+  assert.equal(bus_name({label: "bob/es", name: "es", directory: "/b/es"}), "bob/es");
+  assert.equal(bus_name({name: "", directory: "/b/es"}), "/b/es");
+});
+
 test("addresses are relative to the page", () => {
   const of = page => web_socket_address("api/v1/view?bus=%2Fes", page);
   assert.equal(
@@ -290,4 +273,55 @@ test("no file of the page names an absolute path of the server", () => {
     const text = fs.readFileSync(new URL(name, folder), "utf8");
     assert.doesNotMatch(text, /(["'`(]|url\()\/(?!\/)[\w.]+[\w./]*["'`?)]/, name);
   }
+});
+
+test("settings outlive a reload if the browser stores them, and else the moment", () => {
+  const stored = new Map();
+  const area = {
+    getItem: name => stored.get(name) ?? null,
+    setItem: (name, text) => stored.set(name, text)
+  };
+  new Settings(area).set("show_observers", true);
+  assert.equal(new Settings(area).get("show_observers"), true);
+  stored.set([...stored.keys()][0], "{no JSON");
+  assert.equal(new Settings(area).get("show_observers"), null);
+
+  const refuses = () => {
+    throw new Error("not allowed");
+  };
+  for (const broken of [null, {getItem: refuses, setItem: refuses}]) {
+    const settings = new Settings(broken);
+    settings.set("show_observers", true);
+    assert.equal(settings.get("show_observers"), broken === null ? true : null);
+  }
+  assert.equal(browser_settings().get("none"), null);
+});
+
+test("observers are left out unless they are wanted", () => {
+  const es = bus({subscribers: [subscriber(), subscriber({name: "serve", observes: true})]});
+  assert.deepEqual(visible_subscribers(es, false).map(s => s.name), ["logger"]);
+  assert.equal(visible_subscribers(es, true).length, 2);
+  assert.deepEqual(visible_subscribers(bus({subscribers: null}), true), []);
+  assert.equal(observer_count([es, bus({subscribers: null}), es]), 2);
+});
+
+test("p99 is of the last minute, and since the start only from an older server", () => {
+  const latency = {count: 9, p99_ns: 775_000_000};
+  assert.equal(
+      p99_text({latency: {...latency, window: {count: 5, p99_ns: 29_000_000}}}), "29.0 ms");
+  assert.equal(p99_text({latency: {...latency, window: null}}), numbers.kNothing);
+  assert.equal(p99_text({latency}), "775 ms");
+  assert.equal(p99_text({latency: null}), numbers.kNothing);
+});
+
+test("the state of a subscriber is a word, with details in its title", () => {
+  const of = more => subscriber_state(subscriber(more));
+  assert.deepEqual(of({}), {text: "live", class: "", title: null});
+  assert.equal(of({report_age_seconds: null}).title, "has never reported");
+  assert.equal(of({report_age_seconds: 12}).title, "last report 12.0 s ago");
+  assert.equal(of({silent: true}).text, "silent");
+  assert.equal(of({silent: true, stopped: true}).text, "STOPPED");
+  assert.deepEqual(
+      of({state: "missing", missing_since: "2026-11-27T09:31:07.5Z", process: "ended"}),
+      {text: "missing", class: "bad", title: "since 09:31:07 UTC; its process has ended"});
 });

@@ -264,20 +264,21 @@ class Views(PageTest):
 
 
 class Old(PageTest):
-    """What is old, or needs a person, is said."""
+    """Old data and problems are reported."""
 
-    def test_what_needs_a_person(self):
+    def test_problems(self):
         bus, publisher = self.publish("es")
         tail = self.start("tail", "tail", "--bus", bus, "--format", "none")
         self.serve("--bus", bus)
         self.open()
-        self.until_text("#summary", "1 subscriber", "Nothing needs a person.")
+        self.until_text("#summary", "1 subscriber", "No problems.")
         tail.signal(signal.SIGSTOP)
         self.until_text("#problems", "tail on es: its process is stopped")
         self.until_text("#view", "STOPPED")
         self.picture("stopped")
+        self.acknowledge_and_undo()
         tail.signal(signal.SIGCONT)
-        self.until_text("#summary", "Nothing needs a person.")
+        self.until_text("#summary", "No problems.")
         self.show_bus(bus)
         self.until_text(".view_status", "Sequence")
         publisher.kill()
@@ -286,6 +287,25 @@ class Old(PageTest):
         self.until_page("a dimmed book", "return document.querySelector('.market.old') !== null")
         self.picture("gone")
         self.assert_clean()
+
+    def acknowledge_and_undo(self):
+        """The one problem there is, by the keyboard; it stays acknowledged after a reload."""
+        title = self.run_script("return document.title")
+        self.assertTrue(title.startswith("(1) "), title)
+        press = "document.activeElement.click()"  # as Enter does
+        self.run_script("document.querySelector('#problems .actions button').focus()")
+        self.run_script(press)
+        self.until_text("#quiet_button", "1 acknowledged")
+        self.assertEqual(self.text("#problems"), "")
+        self.browser.refresh()
+        self.until_text("#quiet_button", "1 acknowledged")
+        self.assertFalse(self.run_script("return document.title").startswith("("))
+        self.run_script("document.querySelector('#quiet_button').focus()")
+        self.run_script(press)
+        self.until_text("#quiet", "tail on es: its process is stopped")
+        self.run_script("document.querySelector('#quiet button').focus()")
+        self.run_script(press)
+        self.until_text("#problems", "tail on es: its process is stopped")
 
     def test_who_sends_to_whom(self):
         path = str(self.folder / "orders.sock")
@@ -309,11 +329,11 @@ class Old(PageTest):
         self.open()
         self.assertEqual(self.text("#connection"), "")
         server.signal(signal.SIGSTOP)
-        self.until_text("#connection", "sends no new readings", "What stands below is of")
+        self.until_text("#connection", "sends no new readings", "This page shows the state at")
         server.signal(signal.SIGCONT)
         self.until("new readings", lambda: self.text("#connection") == "")
         server.kill()
-        self.until_text("#connection", "Not connected to the server.", "What stands below is of")
+        self.until_text("#connection", "Not connected to the server.", "This page shows the state at")
         self.until_text("#connection", "Next attempt in")
         self.until_page("all of it dimmed", "return document.body.classList.contains('old')")
         self.picture("not_connected")

@@ -1,0 +1,254 @@
+// Problems of buses and subscribers: how severe each is, and in which order they are shown.
+//
+// A problem is
+//   {key, kind, severity, level, bus: its directory, subscriber: its key or null,
+//    subject: {key, text}, wider: keys of subjects that contain it, text}
+// `key` changes if the problem is of another process; `level` grows when it gets worse. The text
+// holds no number that changes all the time: screen readers read each change.
+//
+// Pure: no document.
+import {bus_name, compare_names} from "./bus_names.js";
+import {process_text} from "./cells.js";
+import {clock_text, count_text} from "./numbers.js";
+import {is_missing, subscriber_key, subscriber_labels} from "./subscribers.js";
+
+// The most severe first. `kGone`: a publisher that ended more than a minute ago.
+export const kLost = 0;
+export const kPublisher = 1;
+export const kSubscriber = 2;
+export const kBehind = 3;
+export const kUnknown = 4;
+export const kGone = 5;
+// Ranks of rows only.
+const kQuiet = 6;
+const kHealthy = 7;
+const kLast = 8;
+
+const kRecentMs = 60_000;
+const kSingleMax = 2;  // more buses without a publisher share one line
+const kNamesMax = 3;
+const kDelaySteps = [60, 600, 3600];  // seconds; beyond each the delay is worse
+
+export function is_bad_subscriber(subscriber) {
+  if (subscriber.observes) return false;
+  return Boolean(
+      is_missing(subscriber) || subscriber.stopped || subscriber.state === "stopped" ||
+      subscriber.far_behind || subscriber.silent || subscriber.lost > 0);
+}
+export function is_bad_journal(bus) {
+  return ["failed", "shed"].includes(bus.ring?.journal);
+}
+export function is_bad_bus(bus) {
+  return !["running", "closed"].includes(bus.state) || is_bad_journal(bus);
+}
+const kBadEvents = ["loss", "journal-failed", "journal-shed", "killed", "missing"];
+export function is_bad_event(event) {
+  return kBadEvents.includes(event.event) || event.lost > 0;
+}
+
+export function bus_subject(directory) {
+  return `bus ${directory}`;
+}
+
+function publisher_problem(bus) {
+  const name = bus_name(bus);
+  switch (bus.state) {
+    case "running":
+    case "closed":
+      return null;
+    case "gone": {
+      const age_ms = bus.ring?.heartbeat_age_ms;
+      return {
+        kind: "gone",
+        severity: age_ms < kRecentMs ? kPublisher : kGone,
+        age_ms: age_ms ?? Infinity,
+        text: `${name}: the publisher has ended without closing. The next one continues the bus.`
+      };
+    }
+    case "stopped":
+      return {
+        kind: "publisher-stopped",
+        severity: kPublisher,
+        text: `${name}: the publisher's process is stopped, by a signal or a debugger.`
+      };
+    case "silent":
+      return {
+        kind: "publisher-silent",
+        severity: kPublisher,
+        text: `${name}: the publisher has not renewed its heartbeat for more than 3 s.`
+      };
+    default:
+      return {
+        kind: "unreadable",
+        severity: kUnknown,
+        text: `${name}: ${bus.ring_why || bus.state}`
+      };
+  }
+}
+
+function bus_problems(bus) {
+  const name = bus_name(bus);
+  const found = [publisher_problem(bus)];
+  if (is_bad_journal(bus)) {
+    const what = bus.ring.journal === "shed" ? "was given up" : "has failed";
+    found.push({
+      kind: "journal",
+      severity: bus.state === "gone" ? kGone : kLost,
+      text: `${name}: the journal ${what}. Records that are lapped now are lost.`
+    });
+  }
+  if (bus.subscribers === null && bus.state === "running") {
+    found.push({
+      kind: "subscribers-unknown",
+      severity: kUnknown,
+      text: `${name}: its subscribers are not known: ${bus.subscribers_why}`
+    });
+  }
+  const subject = {key: bus_subject(bus.directory), text: name};
+  return found.filter(problem => problem)
+      .map(problem => ({
+             level: 0,
+             ...problem,
+             key: `${problem.kind} ${bus.directory} ${bus.ring?.publisher_pid ?? ""}`,
+             bus: bus.directory,
+             subscriber: null,
+             subject,
+             wider: []
+           }));
+}
+
+function capital(text) {
+  return text[0].toUpperCase() + text.slice(1);
+}
+
+function missing_text(label, subscriber) {
+  const since =
+      subscriber.missing_since ? ` since ${clock_text(subscriber.missing_since)} UTC` : "";
+  const process = process_text(subscriber);
+  return `${label} has been missing${since}: the publisher continued and it has not returned.` +
+      (process ? ` ${capital(process)}.` : "");
+}
+
+// At most two: lost records, and the worst of what keeps it from reading.
+function subscriber_problems(subscriber, label) {
+  const found = [];
+  if (subscriber.lost > 0) {
+    found.push({
+      kind: "lost",
+      severity: kLost,
+      level: subscriber.lost,
+      text: `${label} has lost ${count_text(subscriber.lost)} ` +
+          `${subscriber.lost === 1 ? "record" : "records"}.`
+    });
+  }
+  if (is_missing(subscriber)) {
+    found.push(
+        {kind: "missing", severity: kSubscriber, level: 0, text: missing_text(label, subscriber)});
+  } else if (subscriber.stopped) {
+    found.push({
+      kind: "process-stopped",
+      severity: kSubscriber,
+      level: 0,
+      text: `${label}: its process is stopped, by a signal or a debugger.`
+    });
+  } else if (subscriber.state === "stopped") {
+    found.push(
+        {kind: "ended", severity: kSubscriber, level: 0, text: `${label} has ended at a gap.`});
+  } else if (subscriber.far_behind || subscriber.silent) {
+    const behind = subscriber.far_behind ? "more than 5 s behind" : "behind";
+    const silent = subscriber.silent ? " and has not reported for more than 3 s" : "";
+    const steps = kDelaySteps.filter(step => subscriber.delay_seconds > step).length;
+    found.push({
+      kind: "behind",
+      severity: kBehind,
+      level: steps + (subscriber.silent ? kDelaySteps.length + 1 : 0),
+      text: `${label} is ${behind}${silent}.`
+    });
+  }
+  return found;
+}
+
+export function problems_of(bus) {
+  const name = bus_name(bus);
+  const subscribers = (bus.subscribers ?? []).filter(subscriber => !subscriber.observes);
+  const labels = subscriber_labels(subscribers);
+  return [
+    ...bus_problems(bus), ...subscribers.flatMap(subscriber => {
+      const key = subscriber_key(subscriber);
+      const label = labels.get(key);
+      const by_name = `subscriber ${subscriber.name} ${bus.directory}`;
+      // A name that several have does not select one of them.
+      const is_unique = label === subscriber.name;
+      const subject = {
+        key: is_unique ? by_name : `${by_name} ${subscriber.pid}`,
+        text: `${label} on ${name}`
+      };
+      return subscriber_problems(subscriber, subject.text)
+          .map(problem => ({
+                 ...problem,
+                 key: `${problem.kind} ${bus.directory} ${key}`,
+                 bus: bus.directory,
+                 subscriber: key,
+                 subject,
+                 wider: is_unique ? [bus_subject(bus.directory)] :
+                                    [by_name, bus_subject(bus.directory)]
+               }));
+    })
+  ];
+}
+
+function group_text(members) {
+  const names = members.slice(0, kNamesMax).map(({subject}) => subject.text).join(", ");
+  const more = members.length - kNamesMax;
+  return `${members.length} buses have no publisher: ${names}` +
+      (more > 0 ? ` and ${more} more` : "") + ".";
+}
+
+// The lines to show, the most severe first: problems, and {key, severity, text, members} for
+// buses without a publisher if there are many.
+export function lines_of(problems) {
+  const gone = problems.filter(({kind}) => kind === "gone").sort((a, b) => a.age_ms - b.age_ms);
+  const recent = gone.filter(({severity}) => severity === kPublisher);
+  const old = gone.filter(({severity}) => severity === kGone);
+  const members = recent.length > kSingleMax ? gone : old.length > kSingleMax ? old : [];
+  const lines = problems.filter(problem => !members.includes(problem));
+  if (members.length > 0) {
+    lines.push({key: "gone", severity: kGone, text: group_text(members), members});
+  }
+  return lines.sort((a, b) => a.severity - b.severity || compare_names(a.text, b.text));
+}
+
+export function line_problems(line) {
+  return line.members ?? [line];
+}
+
+// Ranks for the rows of tables: bad first, buses that are only gone and in a group last.
+export class RowRanks {
+  constructor(lines) {
+    this.buses = new Map();
+    this.subscribers = new Map();
+    for (const line of lines) {
+      if (line.members) continue;
+      lower(this.buses, line.bus, line.severity);
+      if (line.subscriber !== null) {
+        lower(this.subscribers, `${line.bus} ${line.subscriber}`, line.severity);
+      }
+    }
+  }
+
+  bus(bus) {
+    return this.buses.get(bus.directory) ??
+        (bus.state === "gone" ? kLast :
+             is_bad_bus(bus)  ? kQuiet :
+                                kHealthy);
+  }
+
+  subscriber(bus, subscriber) {
+    return this.subscribers.get(`${bus.directory} ${subscriber_key(subscriber)}`) ??
+        (is_bad_subscriber(subscriber) ? kQuiet : kHealthy);
+  }
+}
+
+function lower(map, key, value) {
+  map.set(key, Math.min(value, map.get(key) ?? Infinity));
+}
