@@ -2,7 +2,7 @@
 //
 // Pure: no document.
 import {HeatMap} from "./histogram.js";
-import {History} from "./series.js";
+import {History, median_step, merged} from "./series.js";
 import {is_missing, subscriber_key} from "./subscribers.js";
 
 const kHeatMapsMax = 16;  // of one bus; subscribers that measure ages are few
@@ -68,5 +68,27 @@ export class BusSeries {
     for (const history of [this.bus, this.lag, this.delay]) history.break_lines(time_ms);
     this.stalls = null;
     for (const map of this.heat.values()) map.older = null;
+  }
+
+  // Puts the server's history (api/v1/history) under what was measured here.
+  merge(history) {
+    const {times_ms} = history;
+    const of_bus = new Map(
+        ["rate", "unarchived", "undurable", "stalls_ms"].map(key => [key, history[key] ?? []]));
+    const by_subscriber = name =>
+        new Map((history.subscribers ?? []).map(one => [one.key, one[name] ?? []]));
+    this.bus = merged(this.bus, {times_ms, columns: of_bus});
+    this.lag = merged(this.lag, {times_ms, columns: by_subscriber("lag")});
+    this.delay = merged(this.delay, {times_ms, columns: by_subscriber("delay_seconds")});
+    const step_ms = median_step(times_ms);
+    for (const {key, heat} of history.subscribers ?? []) {
+      // Only of subscribers that are there.
+      if (!heat?.length || !this.colours.has(key)) continue;
+      if (!this.heat.has(key) && this.heat.size < kHeatMapsMax) this.heat.set(key, new HeatMap());
+      this.heat.get(key)?.merge(
+          heat.filter(([index]) => times_ms[index] !== undefined)
+              .map(([index, buckets]) => ({time_ms: times_ms[index], buckets})),
+          step_ms);
+    }
   }
 }

@@ -48,6 +48,20 @@ export function band_limit_ns(band) {
   return 2 ** (kFirstLog + band / 2);
 }
 
+// The index of the first column at or after a time.
+function first_at(columns, time_ms) {
+  let low = 0;
+  let high = columns.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (columns[middle].time_ms < time_ms)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
 // The ages of one subscriber over time: a column for each reading.
 export class HeatMap {
   constructor(limit = kPointsMax) {
@@ -61,6 +75,17 @@ export class HeatMap {
     this.older = buckets;
     if (new_ones) this.columns.push({time_ms, buckets: new_ones});
     if (this.columns.length > this.limit) this.columns.shift();
+  }
+
+  // Puts older columns under its own: [{time_ms, buckets}], each of what was measured since the
+  // column before. Columns of one moment, within half a step, are not doubled.
+  merge(columns, step_ms) {
+    const own = this.columns;
+    const others = columns.filter(({time_ms}) => {
+      const at = first_at(own, time_ms - step_ms / 2);
+      return at === own.length || own[at].time_ms > time_ms + step_ms / 2;
+    });
+    this.columns = [...others, ...own].sort((a, b) => a.time_ms - b.time_ms).slice(-this.limit);
   }
 
   // One histogram of all that was measured from a time on.

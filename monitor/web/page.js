@@ -6,6 +6,7 @@ import {BusesView} from "./buses_view.js";
 import {ChannelsView} from "./channels_view.js";
 import {set_text} from "./dom.js";
 import {EventsView} from "./events_view.js";
+import {HistoryLoader} from "./history_loader.js";
 import {clock_text, count_text} from "./numbers.js";
 import {ProblemBox} from "./problem_box.js";
 import {is_bad_event, lines_of, problems_of, RowRanks} from "./problems.js";
@@ -20,6 +21,7 @@ const at = id => document.getElementById(id);
 
 export const readings = new Readings();
 const stream = new Stream("api/v1/stream", take_reading, stream_changed);
+const histories = new HistoryLoader(readings, changed);
 const settings = browser_settings();
 let view = null;
 let view_hash = null;
@@ -36,6 +38,7 @@ export function take_reading(text) {
     quiet_machine = machine;
     quiet = new Quiet(settings, machine);
   }
+  histories.want([...readings.series.keys()], view.directory ?? null);
   changed();
 }
 
@@ -43,6 +46,7 @@ function stream_changed() {
   const is_open = stream.state === "open";
   if (is_open && !was_open) {
     readings.break_lines();
+    histories.begin();
   }
   was_open = is_open;
   changed();
@@ -179,6 +183,7 @@ function route() {
       link.removeAttribute("aria-current");
   }
   if (was_shown) at("view").focus({preventScroll: true});
+  histories.want([...readings.series.keys()], view.directory ?? null);
   changed();
 }
 
@@ -239,6 +244,7 @@ document.addEventListener("visibilitychange", () => {
     else
       one?.open();
   }
+  if (document.hidden) histories.stop();
   changed();
 });
 setInterval(changed, kTickMs);

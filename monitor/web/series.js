@@ -5,6 +5,8 @@
 export const kPointsMax = 3600;
 const kColumnsMax = 64;  // of one history
 const kFirstSize = 64;
+const kBreakMs = 5_000;  // merged lines break where points are further apart than this,
+const kBreakSteps = 3;   // and than so many usual steps
 
 // The newest `limit` numbers. It grows to its limit, and then the oldest gives way.
 export class Ring {
@@ -121,6 +123,65 @@ export class History {
     }
     return rows;
   }
+}
+
+// The columns of `own`, with those of an older or longer history put under it: {times_ms, columns:
+// a Map of lists by key, null where there is no number}. Points of one moment become one; where
+// both have a number, `own` wins. Points after the newest one of `own` are left out: the stream
+// sends them. Lines break where nothing was measured for a while.
+export function merged(own, {times_ms, columns}) {
+  const kept = own_points(own);
+  const step_ms = median_step(times_ms) || median_step(kept.map(point => point.time_ms));
+  const points = [];  // {time_ms, own: an index or -1, other: an index or -1}
+  let other = 0;
+  const take_others = until_ms => {
+    for (; other < times_ms.length && times_ms[other] < until_ms; ++other) {
+      points.push({time_ms: times_ms[other], own: -1, other});
+    }
+  };
+  for (const {time_ms, index} of kept) {
+    take_others(time_ms - step_ms / 2);
+    const is_same = other < times_ms.length && times_ms[other] <= time_ms + step_ms / 2;
+    points.push({time_ms, own: index, other: is_same ? other++ : -1});
+  }
+  take_others(own.times.size > 0 ? own.times.at(own.times.size - 1) : Infinity);
+
+  const result = new History(own.limit);
+  const keys = [...new Set([...own.columns.keys(), ...columns.keys()])].slice(0, kColumnsMax);
+  let before_ms = null;
+  for (const point of points) {
+    if (before_ms !== null && point.time_ms - before_ms > Math.max(kBreakMs, kBreakSteps * step_ms))
+      result.break_lines(before_ms + 1);
+    before_ms = point.time_ms;
+    const values = new Map();
+    for (const key of keys) {
+      let value = point.own < 0 ? NaN : own.columns.get(key)?.ring.at(point.own) ?? NaN;
+      if (Number.isNaN(value) && point.other >= 0) {
+        value = columns.get(key)?.[point.other] ?? NaN;
+      }
+      if (!Number.isNaN(value)) values.set(key, value);
+    }
+    result.push(point.time_ms, values);
+  }
+  return result;
+}
+
+// The points of a history that are not breaks.
+function own_points(own) {
+  const rings = [...own.columns.values()].map(({ring}) => ring);
+  const points = [];
+  for (let index = 0; index < own.times.size; ++index) {
+    if (rings.some(ring => !Number.isNaN(ring.at(index)))) {
+      points.push({time_ms: own.times.at(index), index});
+    }
+  }
+  return points;
+}
+
+// The usual time between two points; 0 if there are fewer than two.
+export function median_step(times_ms) {
+  const steps = times_ms.slice(1).map((time, i) => time - times_ms[i]).sort((a, b) => a - b);
+  return steps[steps.length >> 1] ?? 0;
 }
 
 // The newest trades, each once, by their sequences.

@@ -1,4 +1,5 @@
 // The parts of the page that need no document: node --test monitor/web/web_test.js
+import "./history_test.js";
 import "./problems_test.js";
 import "./quiet_test.js";
 
