@@ -9,6 +9,7 @@ import {percentile} from "./histogram.js";
 import {count_text, duration_text, parse_exact, price_decimals, price_text, short_text} from "./numbers.js";
 import {ObserversBox} from "./observers_box.js";
 import {is_bad_subscriber} from "./problems.js";
+import {QuoteBoard} from "./quote_board.js";
 import {Tape} from "./series.js";
 import {Stream} from "./stream.js";
 import {is_missing, subscriber_key, subscriber_labels, visible_subscribers} from "./subscribers.js";
@@ -85,10 +86,12 @@ export class BusView {
         "div", {class: "books", hidden: true}, this.ladder.root,
         element("div", {class: "beside"}, this.depth.root, this.trades.root));
     this.records.root.hidden = true;
+    this.board = new QuoteBoard(directory);
+    this.board.root.hidden = true;
     this.market = element(
         "section", {class: "market", "aria-label": "Records"},
         element("div", {class: "market_head"}, this.choice, this.quote, this.view_status),
-        this.books, this.records.root);
+        this.board.root, this.books, this.records.root);
 
     this.nodes = [
       head, subscribers.root,
@@ -301,14 +304,17 @@ export class BusView {
     this.shown = view;
     const has_books = view.schema === kOrderBookSchema;
     this.books.hidden = !has_books;
-    this.records.root.hidden = view.records === null;
+    const has_quotes = Array.isArray(view.quotes);
+    this.board.root.hidden = !has_quotes;
+    this.records.root.hidden = view.records === null || has_quotes;
     this.show_instruments(view);
     if (has_books) {
       this.ladder.show(view.book, view.sequence);
       this.depth.show(view.book);
       this.trades.show(this.tape.trades);
     }
-    if (view.records) this.records.show(view.records, view.schema);
+    if (has_quotes) this.board.show(view.quotes, view.book?.instrument_id ?? null, has_books);
+    if (view.records && !has_quotes) this.records.show(view.records, view.schema);
   }
 
   show_instruments(view) {

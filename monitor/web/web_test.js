@@ -2,6 +2,7 @@
 import "./history_test.js";
 import "./problems_test.js";
 import "./quiet_test.js";
+import "./quotes_test.js";
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
