@@ -194,6 +194,7 @@ class Views(PageTest):
             return document.querySelectorAll('.of_bid').length > 0
                 && document.querySelectorAll('.of_ask').length > 0
                 && document.querySelectorAll('.tape tbody tr').length > 0""")
+        self.until_text("section[aria-label=Quotes]", "ESH4")
         self.until_page("four charts", "return document.querySelectorAll('.chart canvas').length >= 4")
         self.until_text("section[aria-label=Latency]", "No subscriber reports ages")
         self.assert_fits()
@@ -219,6 +220,26 @@ class Views(PageTest):
         self.until_text("#view", "attached", "tail (pid")
         self.assert_fits()
         self.picture("events")
+        self.assert_clean()
+
+    def test_charts_outlive_a_reload(self):
+        bus, _ = self.publish_es("--pace", 2000)
+        self.serve("--bus", bus)
+        self.open()
+
+        def times():
+            return self.run_script("""
+                return import('/page.js').then(({readings}) => {
+                  const times = readings.series.get(arguments[0]).bus.times;
+                  return Array.from({length: times.size}, (_, i) => times.at(i));
+                })""", bus)
+        self.until("three readings", lambda: len(times()) >= 3)
+        before = times()
+        self.browser.refresh()
+        self.until_text("#summary", "1 of 1 bus runs")
+        self.until("the readings before the reload", lambda: times()[0] <= before[1])
+        after = times()
+        self.assertEqual(after, sorted(set(after)))
         self.assert_clean()
 
     def test_ladder_and_depth_are_the_book(self):
