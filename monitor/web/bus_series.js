@@ -76,12 +76,14 @@ export class BusSeries {
     const of_bus = new Map(
         ["rate", "unarchived", "undurable", "stalls_ms"].map(key => [key, history[key] ?? []]));
     const by_subscriber = name =>
-        new Map((history.subscribers ?? []).map(one => [one.key, one[name] ?? []]));
+        new Map((history.subscribers ?? []).map(one => [subscriber_key(one), one[name] ?? []]));
     this.bus = merged(this.bus, {times_ms, columns: of_bus});
     this.lag = merged(this.lag, {times_ms, columns: by_subscriber("lag")});
     this.delay = merged(this.delay, {times_ms, columns: by_subscriber("delay_seconds")});
     const step_ms = median_step(times_ms);
-    for (const {key, heat} of history.subscribers ?? []) {
+    for (const one of history.subscribers ?? []) {
+      const {heat} = one;
+      const key = subscriber_key(one);
       // Only of subscribers that are there.
       if (!heat?.length || !this.colours.has(key)) continue;
       if (!this.heat.has(key) && this.heat.size < kHeatMapsMax) this.heat.set(key, new HeatMap());

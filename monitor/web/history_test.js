@@ -104,14 +104,18 @@ test("a bus takes lag, delay and ages of its subscribers", () => {
     stalls_ms: [0, 0],
     subscribers: [
       {
-        key: "logger/7/1",
+        name: "logger",
+        pid: 7,
+        connected_ns: 1,
         observes: false,
         lag: [3, null],
         delay_seconds: [0.5, 0],
         heat: [[1, [[1000, 4]]]]
       },
       {
-        key: "left/8/1",
+        name: "left",
+        pid: 8,
+        connected_ns: 1,
         observes: false,
         lag: [1, 1],
         delay_seconds: [0, 0],
