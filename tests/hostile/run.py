@@ -35,6 +35,7 @@ import family_lengths
 import family_limits
 import family_many_sessions
 import family_metadata
+import family_monitors
 import family_moved
 import family_other_users
 import family_refused_calls
@@ -45,7 +46,8 @@ import trial as trials
 
 FAMILIES = (family_damaged, family_crafted, family_command_lines, family_limits,
             family_refused_calls, family_moved, family_stalls, family_metadata, family_resumed,
-            family_lengths, family_other_users, family_full_starts, family_many_sessions)
+            family_lengths, family_other_users, family_full_starts, family_many_sessions,
+            family_monitors)
 SHOWN_FINDINGS_MAX = 40
 KEPT_FOLDERS_MAX = 100
 HERE = pathlib.Path(__file__).resolve().parent
@@ -93,6 +95,7 @@ class Score:
         self.name, self.trials_min = module.NAME, module.TRIALS_MIN
         self.trials = self.commands = self.findings = 0
         self.skipped = None
+        self.figures = ()  # lines that the family prints at the end of the run
 
     def outcome(self):
         if self.skipped:
@@ -129,6 +132,7 @@ class Run:
             number += 1
             enough = score.trials >= module.TRIALS_MIN or number > 10 * module.TRIALS_MIN
             if self.options.trial is not None or enough and time.monotonic() > begun + seconds:
+                score.figures = list(getattr(family, "figures", tuple)())
                 return score
 
     def _trial(self, family, name, number, score, deadline):
@@ -194,6 +198,8 @@ def attack(options, program, scratch):
     for score in scores:
         print(f"{score.name:<22} {score.trials:>7} {score.commands:>9} {score.findings:>9}  "
               f"{score.outcome()}")
+        for line in score.figures:
+            print(f"    {line}")
     outcomes = [score.outcome() for score in scores]
     skipped = outcomes.count("skipped")
     passed = outcomes.count("ok")
