@@ -748,8 +748,9 @@ TEST_CASE("Retention by age removes segments of this session and of earlier ones
   CHECK(bench.disk.exists(bench.path(3, "jnl")).value());
 }
 
+constexpr std::int64_t kYearNs = 365LL * 24 * 3600 * 1'000'000'000;
+
 TEST_CASE("Retention by age keeps fresh segments after a step of the wall clock") {
-  constexpr std::int64_t kYearNs = 365LL * 24 * 3600 * 1'000'000'000;
   ArchiveFixture::Options options{.root = kRoot};
   options.retention.age_ns_max = 60'000'000'000;
   Bench bench(1, {}, options);
@@ -773,7 +774,6 @@ TEST_CASE("Retention by age keeps fresh segments after a step of the wall clock"
 }
 
 TEST_CASE("Segments from the future are removed when the session is older than the limit") {
-  constexpr std::int64_t kYearNs = 365LL * 24 * 3600 * 1'000'000'000;
   ArchiveFixture::Options options{.root = kRoot};
   options.retention.age_ns_max = 60'000'000'000;
   Bench bench(1, {}, options);

@@ -50,17 +50,30 @@ def number(text):
     return decimal.Decimal(text.replace(",", ""))
 
 
+def start_browser(test, *arguments):
+    """Chromium without a screen, which ends with the test."""
+    options = webdriver.ChromeOptions()
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                     "--disable-dev-shm-usage", "--disable-background-networking", *arguments):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    browser = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    test.addCleanup(browser.quit)
+    return browser
+
+
+def picture(browser, name):
+    folder = os.environ.get("LAPWING_PAGE_PNGS")
+    if folder:
+        pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+        browser.save_screenshot(str(pathlib.Path(folder) / f"{name}.png"))
+
+
 class PageTest(ServeTest):
     """A test with a browser that has entered the token."""
 
     def open(self, fragment="buses", size=SCREEN):
-        options = webdriver.ChromeOptions()
-        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                         "--disable-dev-shm-usage", "--disable-background-networking"):
-            options.add_argument(argument)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        self.browser = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-        self.addCleanup(self.browser.quit)
+        self.browser = start_browser(self)
         self.resize(size)
         self.begin_log()
         self.enter(fragment)
@@ -119,10 +132,7 @@ class PageTest(ServeTest):
         return self.until(f"{parts} in {selector}", found)
 
     def picture(self, name):
-        folder = os.environ.get("LAPWING_PAGE_PNGS")
-        if folder:
-            pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
-            self.browser.save_screenshot(str(pathlib.Path(folder) / f"{name}.png"))
+        picture(self.browser, name)
 
     def read_log(self):
         for entry in self.browser.get_log("browser"):
