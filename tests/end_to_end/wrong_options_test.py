@@ -26,6 +26,7 @@ WRONG = {
     "N:NONNEGATIVE": NUMBERS,
     "G": NUMBERS,
     "UID": NUMBERS,
+    "USER": ("", "no-such-user", "-1", "4294967296"),
     "SLOTS": NUMBERS + ("3",),
     "BYTES": NUMBERS + ("64Q",),
     "SECONDS": ("", "x", "-1", "1x", "nan"),
