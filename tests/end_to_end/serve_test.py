@@ -528,8 +528,16 @@ class BadLoad(ServeTest):
         self.serve(preexec_fn=raise_descriptors)
         raise_descriptors()
 
-        def is_refused():  # before the first of the crowd is too slow with its request
-            crowd = [self.connect() for _ in range(CONNECTIONS_MAX)]
+        def known():
+            """A connection that has shown the token. One that has not would give way."""
+            connection = self.connect()
+            connection.sendall(b"GET /none HTTP/1.1\r\nHost: localhost\r\n"
+                               b"Authorization: Bearer " + TOKEN.encode() + b"\r\n\r\n")
+            self.assertIn(b" 404 ", connection.recv(4096))
+            return connection
+
+        def is_refused():  # before the first of the crowd has been idle for too long
+            crowd = [known() for _ in range(CONNECTIONS_MAX)]
             status = self.raw(self.REQUEST + b"\r\n")
             for client in crowd:
                 client.close()
