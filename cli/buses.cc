@@ -23,7 +23,7 @@ namespace {
 constexpr char kAbout[] =
     "List the buses of this user and of root, and what their publishers do.\n\n"
     "  lapwing buses\n"
-    "  lapwing buses --user md --json      those of user md, too\n"
+    "  lapwing buses --user 1000 --json    those of user 1000, too\n"
     "  lapwing buses --user all\n\n"
     "A publisher announces its bus in shared memory, and takes that back when it closes. So a bus\n"
     "that was closed is not listed, and one whose publisher was killed is.\n\n"

@@ -34,7 +34,7 @@ namespace {
 constexpr char kAbout[] =
     "Watch the buses of this machine: what they do, who is behind, who lost records.\n\n"
     "  lapwing top\n"
-    "  lapwing top --user md                 also the buses of user md\n"
+    "  lapwing top --user 1000               also the buses of user 1000\n"
     "  lapwing top --bus ./es --once         one reading, without a terminal\n"
     "  lapwing top --json --interval 500ms   a line of JSON twice a second\n\n"
     "Keys: 1 buses, 2 subscribers, 3 channels, 4 checkpoints, 5 events; arrows and Enter choose\n"
