@@ -377,6 +377,7 @@ absl::Status SessionLog::copy_sessions(const SessionLog& from) {
   syncs_rows_ = false;
   absl::Status status = append_sessions(from);
   syncs_rows_ = true;
+  if (status.ok()) status = write_unwritten();
   for (const OpenFile& file : files_) {
     if (status.ok()) status = disk_->sync(file.get());
   }
@@ -499,13 +500,30 @@ absl::Status SessionLog::grow(std::uint64_t entries) {
   return absl::OkStatus();
 }
 
+// Row 0 may be written after others, of a shortened log.
 absl::Status SessionLog::write_copies(const SessionEntry& entry) {
+  if (!syncs_rows_ && entry.kind != SessionEntryKind::kShortened) {
+    unwritten_.push_back(entry);
+    return unwritten_.size() < kSessionRowsTogether ? absl::OkStatus() : write_unwritten();
+  }
   for (const OpenFile& file : files_) {
     absl::Status status = disk_->write_at(file.get(), entry.index * kSessionEntryBytes,
                                           std::as_bytes(std::span(&entry, 1)));
     if (status.ok() && syncs_rows_) status = disk_->sync(file.get());
     if (!status.ok()) return status;
   }
+  return absl::OkStatus();
+}
+
+absl::Status SessionLog::write_unwritten() {
+  if (unwritten_.empty()) return absl::OkStatus();
+  for (const OpenFile& file : files_) {
+    const absl::Status status =
+        disk_->write_at(file.get(), unwritten_.front().index * kSessionEntryBytes,
+                        std::as_bytes(std::span(unwritten_)));
+    if (!status.ok()) return status;
+  }
+  unwritten_.clear();
   return absl::OkStatus();
 }
 

@@ -41,7 +41,8 @@ inline constexpr char kCopySuffix[] = ".copy";
 inline constexpr std::uint64_t kSessionsGrowthBytes = 64 * 1024;
 inline constexpr std::uint64_t kSessionEntriesAhead = 64;  // room for so many is wanted
 inline constexpr std::uint64_t kSessionEntriesMax = std::uint64_t{1} << 22;  // without dropped ones
-inline constexpr std::uint64_t kSessionRowsForgotten = 1024;                 // at least, at a time
+inline constexpr std::size_t kSessionRowsTogether = 128;      // in one write of a copied log
+inline constexpr std::uint64_t kSessionRowsForgotten = 1024;  // at least, at a time
 // A reader may find an entry half written by a running publisher; it is damage after this many
 // re-reads.
 inline constexpr int kSessionRereads = 3;
@@ -147,6 +148,7 @@ class SessionLog {
   absl::Status grow(std::uint64_t entries);
   absl::Status append_sessions(const SessionLog& from);
   absl::Status write_copies(const SessionEntry& entry);
+  absl::Status write_unwritten();
   absl::Status write_front(std::uint64_t first_row, std::uint64_t dropped_hash);
   absl::Status give_back_dropped_rows();
 
@@ -161,6 +163,7 @@ class SessionLog {
   std::uint64_t last_row_hash_ = 0;
   OpenFile files_[kCopies];
   bool syncs_rows_ = true;
+  std::vector<SessionEntry> unwritten_;  // successive rows, while rows are not synced one by one
   absl::Status failure_;
 };
 
