@@ -30,6 +30,7 @@ std::vector<RosterKeeper::Key> RosterKeeper::keys_of(
 
 void RosterKeeper::keep(std::uint64_t now_ns, std::vector<SubscriberInfoFrame> subscribers) {
   next_ns_ = now_ns + kRosterLookNs;
+  has_begun_ = true;
   if (subscribers.empty() && !is_there_) return;
   std::vector<Key> keys = keys_of(subscribers);
   const bool is_old = now_ns >= renew_ns_ && !keys.empty();
@@ -42,7 +43,7 @@ void RosterKeeper::keep(std::uint64_t now_ns, std::vector<SubscriberInfoFrame> s
 }
 
 void RosterKeeper::close(std::vector<SubscriberInfoFrame> subscribers) {
-  if (subscribers.empty() && !is_there_) return;
+  if (!has_begun_ || (subscribers.empty() && !is_there_)) return;
   roster_.closed = true;
   roster_.subscribers = std::move(subscribers);
   write();

@@ -28,7 +28,8 @@ class RosterKeeper {
   // Writes the file if other subscribers are listed than before, or if it is kRosterRenewNs old.
   // The first failure is logged.
   void keep(std::uint64_t now_ns, std::vector<SubscriberInfoFrame> subscribers);
-  // The publisher has closed the session.
+  // The publisher has closed the session. Does nothing if keep() was never called: a start that
+  // failed leaves the list of the last session to the next start.
   void close(std::vector<SubscriberInfoFrame> subscribers);
 
  private:
@@ -45,6 +46,7 @@ class RosterKeeper {
   std::vector<Key> keys_;
   std::uint64_t next_ns_ = 0;
   std::uint64_t renew_ns_ = 0;
+  bool has_begun_ = false;  // keep() was called
   bool has_kept_ = false;
   bool is_there_ = false;  // a file was written, or one of the last session is there
   bool has_failed_ = false;

@@ -172,6 +172,23 @@ class Missing(serve_test.ServeTest, harness.BusTest):
             publisher.kill()
             (self.folder / "es/roster.json").unlink(missing_ok=True)
 
+    def test_a_start_that_fails_leaves_the_list_as_it_is(self):
+        publisher = self.publish()
+        ended = self.start_tail("ended")
+        self.until("it to be written down", lambda: "ended" in self.roster())
+        publisher.kill()
+        ended.kill()
+        roster = (self.folder / "es/roster.json").read_text()
+        socket = self.folder / "es/control.sock"
+        socket.unlink()
+        socket.mkdir()
+        failed = self.start("failed", "publish", "--source", "synthetic:records=0")
+        self.assertNotEqual(failed.wait(), DONE)
+        self.assertEqual((self.folder / "es/roster.json").read_text(), roster)
+        socket.rmdir()
+        self.publish("next")
+        self.until("it to be missing", lambda: self.subscriber("ended", "missing"))
+
     def test_without_a_journal_it_is_the_same(self):
         options = ("publish", "--journal", "none", "--source", "synthetic:records=0", "--pace", PACE)
         publisher = self.start("publisher", *options)
