@@ -727,17 +727,31 @@ TEST_CASE("A prune removes whole segments below a sequence, never one that is no
   CHECK(bench.holds_all(4 * kSegmentSlots + 1, 4 * kSegmentSlots + 10, 1));
 }
 
-TEST_CASE("Retention by age removes segments of this session and of earlier ones") {
+ArchiveFixture::Options aged_a_minute() {
   ArchiveFixture::Options options{.root = kRoot};
   options.retention.age_ns_max = 60'000'000'000;
-  Bench bench(1, {}, options);
+  return options;
+}
+
+// A session of two segments, which has ended.
+void publish_two_segments(Bench& bench) {
   REQUIRE(bench.publisher.begin(1, 1).ok());
   bench.publisher.publish_all(2 * kSegmentSlots);
   REQUIRE(bench.publisher.close().ok());
   bench.publisher.drop_archiver();
+}
+
+// The next one.
+void publish_on(Bench& bench, std::size_t records) {
   REQUIRE(bench.publisher.begin(2, 2 * kSegmentSlots + 1).ok());
-  bench.publisher.publish_all(kSegmentSlots + 10);
+  bench.publisher.publish_all(records);
   REQUIRE(flush(bench));
+}
+
+TEST_CASE("Retention by age removes segments of this session and of earlier ones") {
+  Bench bench(1, {}, aged_a_minute());
+  publish_two_segments(bench);
+  publish_on(bench, kSegmentSlots + 10);
   bench.publisher.pass_time(50'000'000'000);
   for (int i = 0; i < 20; ++i) bench.publisher.step();
   CHECK(bench.archiver().oldest() == 1);
@@ -751,16 +765,9 @@ TEST_CASE("Retention by age removes segments of this session and of earlier ones
 constexpr std::int64_t kYearNs = 365LL * 24 * 3600 * 1'000'000'000;
 
 TEST_CASE("Retention by age keeps fresh segments after a step of the wall clock") {
-  ArchiveFixture::Options options{.root = kRoot};
-  options.retention.age_ns_max = 60'000'000'000;
-  Bench bench(1, {}, options);
-  REQUIRE(bench.publisher.begin(1, 1).ok());
-  bench.publisher.publish_all(2 * kSegmentSlots);
-  REQUIRE(bench.publisher.close().ok());
-  bench.publisher.drop_archiver();
-  REQUIRE(bench.publisher.begin(2, 2 * kSegmentSlots + 1).ok());
-  bench.publisher.publish_all(kSegmentSlots + 10);
-  REQUIRE(flush(bench));
+  Bench bench(1, {}, aged_a_minute());
+  publish_two_segments(bench);
+  publish_on(bench, kSegmentSlots + 10);
   const std::int64_t step_ns = GENERATE(kYearNs, -kYearNs);
   INFO("step " << step_ns);
   bench.publisher.step_wall_clock(step_ns);
@@ -774,17 +781,10 @@ TEST_CASE("Retention by age keeps fresh segments after a step of the wall clock"
 }
 
 TEST_CASE("Segments from the future are removed when the session is older than the limit") {
-  ArchiveFixture::Options options{.root = kRoot};
-  options.retention.age_ns_max = 60'000'000'000;
-  Bench bench(1, {}, options);
-  REQUIRE(bench.publisher.begin(1, 1).ok());
-  bench.publisher.publish_all(2 * kSegmentSlots);
-  REQUIRE(bench.publisher.close().ok());
-  bench.publisher.drop_archiver();
+  Bench bench(1, {}, aged_a_minute());
+  publish_two_segments(bench);
   bench.publisher.step_wall_clock(-kYearNs);
-  REQUIRE(bench.publisher.begin(2, 2 * kSegmentSlots + 1).ok());
-  bench.publisher.publish_all(10);
-  REQUIRE(flush(bench));
+  publish_on(bench, 10);
   bench.publisher.pass_time(50'000'000'000);
   for (int i = 0; i < 20; ++i) bench.publisher.step();
   CHECK(bench.archiver().oldest() == 1);
