@@ -32,11 +32,11 @@ std::optional<std::string> text_of_value(const toml::node& value) {
 // hundred thousand parts would exhaust the stack. No option has more than two.
 constexpr std::size_t kKeyPartsMax = 32;
 
-// The number of the line with a key of more parts; 0: there is none.
+// Returns the line of the first key with more parts, or 0.
 std::size_t line_of_long_key(std::string_view text) {
   std::size_t line = 1;
   std::size_t dots = 0;
-  std::string_view end;  // of the string that it is in; empty: it is in none
+  std::string_view end;  // quotes that end the current string; empty outside of strings
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '\n') ++line;

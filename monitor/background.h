@@ -33,8 +33,8 @@ class Background {
     std::uint64_t made_ns;  // CLOCK_MONOTONIC
   };
 
-  // `make(stop)` returns the next value, or nullopt if there is no new one yet; it waits on `stop`
-  // for as long as it wants between two values. Errors: kLimit, kSystem.
+  // `make(stop)` returns the next value, or nullopt if there is no new one yet. Between two values it
+  // sleeps by waiting on `stop`. Errors: kLimit, kSystem.
   template <typename Make>
   static absl::StatusOr<Background> start(const char* thread_name, Make make) {
     absl::StatusOr<StopEvent> stop = StopEvent::make();

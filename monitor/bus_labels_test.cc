@@ -14,7 +14,7 @@ TEST_CASE("Of equal names the second has #2, and keeps it when the first is clos
   CHECK(labels.label("/run/other", "", "nq") == "nq");
 }
 
-TEST_CASE("A bus of another user carries the user's name and takes nobody's label") {
+TEST_CASE("A bus of another user carries the user's name and cannot take another label") {
   BusLabels labels;
   CHECK(labels.label("/a", "bob", "es") == "bob/es");
   CHECK(labels.label("/b", "", "es") == "es");

@@ -67,7 +67,7 @@ struct BusReading {
   std::string name;
   // The next three: of a MachineMonitor.
   std::string label = {};  // unique on the machine (bus_labels.h)
-  std::string user = {};   // whose it is: a name, or a number if there is none
+  std::string user = {};   // owner: name, or number if it has no name
   uid_t uid = 0;
   std::string schema;  // and the next two: what bus.json says
   std::string journal_writer;

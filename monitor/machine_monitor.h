@@ -1,8 +1,8 @@
 // The buses of a machine, or those that were named, watched together.
 //
-// Buses of this user and of root are read by the calling thread. Those of another user are read by a
-// thread for that user (other_user.h), and search has a thread of its own: nobody can delay a
-// reading of trusted buses.
+// The calling thread reads the buses of this user and of root. Each other user has a thread that
+// reads that user's buses (other_user.h), and the search has its own thread. So another user cannot
+// delay a reading of trusted buses.
 //
 // Thread safety: one thread.
 #pragma once

@@ -36,7 +36,7 @@ enum class Admission {
 
 struct GateOptions {
   std::string token;  // empty: none is needed
-  // Names that Host may have, besides localhost. An https Origin with such a name is accepted, whatever Host
+  // Names that Host may have, besides localhost. An https Origin with such a name is accepted with any Host
   // is: a proxy may end TLS in front of this server.
   std::vector<std::string> hosts;
   bool is_encrypted = false;  // then an Origin is https

@@ -20,7 +20,7 @@
 
 namespace lapwing {
 
-inline constexpr std::size_t kConnectionsMax = 1024;  // then the oldest without a token gives way
+inline constexpr std::size_t kConnectionsMax = 1024;  // then the oldest without a token is closed
 inline constexpr std::size_t kRefusalsMax = 64;  // beyond: to be answered that there are too many
 
 struct HttpServerOptions {

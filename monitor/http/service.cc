@@ -27,7 +27,7 @@ constexpr char kPagePolicy[] =
 constexpr char kJson[] = "application/json";
 constexpr char kExposition[] = "text/plain; version=0.0.4; charset=utf-8";
 constexpr char kNothingYet[] = "nothing has been read yet\n";
-constexpr char kNoSuchBus[] = "there is no such bus; /api/v1/buses has those that there are\n";
+constexpr char kNoSuchBus[] = "no such bus; /api/v1/buses lists all of them\n";
 constexpr char kLoginPage[] = "/login.html";
 
 constexpr const char* kRoutes[] = {"/",

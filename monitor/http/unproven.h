@@ -1,5 +1,5 @@
-// Connections that have not shown the token, oldest first. If there is no room for another one, the
-// oldest of them is closed: clients that open connections and send nothing keep nobody out.
+// Connections that have not sent the token, oldest first. If there is no room for another one, the
+// oldest of them is closed, so idle connections cannot lock out clients that have the token.
 //
 // Thread safety: the server's I/O thread.
 #pragma once
@@ -12,7 +12,7 @@ class UnprovenConnection;
 
 class UnprovenConnections {
  public:
-  // Closes the oldest one. False: there is none.
+  // Closes the oldest one. Returns false if the list is empty.
   bool close_oldest();
 
  private:
