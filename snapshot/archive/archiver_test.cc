@@ -768,7 +768,7 @@ TEST_CASE("Retention by age keeps fresh segments after a step of the wall clock"
   Bench bench(1, {}, aged_a_minute());
   publish_two_segments(bench);
   publish_on(bench, kSegmentSlots + 10);
-  const std::int64_t step_ns = GENERATE(kYearNs, -kYearNs);
+  const std::int64_t step_ns = GENERATE(as<std::int64_t>{}, kYearNs, -kYearNs);
   INFO("step " << step_ns);
   bench.publisher.step_wall_clock(step_ns);
   bench.publisher.pass_time(50'000'000'000);
