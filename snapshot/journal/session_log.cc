@@ -330,7 +330,13 @@ absl::Status SessionLog::append(SessionEntry entry) {
   if (!defect.empty()) {
     return make_error(Errc::kInvalidArgument, absl::StrCat(where(next_index_), ": ", defect));
   }
-  if (const absl::Status room = make_room(entry.kind); !room.ok()) return room;
+  // Any entry but an end leaves room for one more: the end.
+  const std::uint64_t rows = next_index_ + (entry.kind == SessionEntryKind::kEnd ? 1 : 2);
+  if (const absl::Status fits = check_rows(rows); !fits.ok()) return fits;
+  // While a log is copied, the rows themselves make the files longer.
+  if (const absl::Status room = syncs_rows_ ? make_room(rows) : absl::OkStatus(); !room.ok()) {
+    return room;
+  }
   entry.index = next_index_;
   if (entry.wall_ns == 0) entry.wall_ns = wall_ns();
   entry.previous_hash = last_row_hash_;
@@ -378,6 +384,7 @@ absl::Status SessionLog::copy_sessions(const SessionLog& from) {
   absl::Status status = append_sessions(from);
   syncs_rows_ = true;
   if (status.ok()) status = write_unwritten();
+  if (status.ok()) status = make_room(next_index_ + 1);
   for (const OpenFile& file : files_) {
     if (status.ok()) status = disk_->sync(file.get());
   }
@@ -459,23 +466,24 @@ std::vector<std::string> SessionLog::lost_names() const {
   return lost;
 }
 
-// Any entry but an end leaves room for one more: the end.
-absl::Status SessionLog::make_room(SessionEntryKind kind) {
-  const std::uint64_t needed = next_index_ + (kind == SessionEntryKind::kEnd ? 1 : 2);
-  if (needed - first_row_ > kSessionEntriesMax) {
-    return make_error(
-        Errc::kLimit,
-        absl::StrCat(path(0), ": ", kSessionEntriesMax,
-                     " entries, which is the maximum. Use another bus directory, or set "
-                     "--retain-bytes: a start then drops the entries of sessions whose records "
-                     "were removed."));
-  }
+absl::Status SessionLog::check_rows(std::uint64_t rows) const {
+  if (rows - first_row_ <= kSessionEntriesMax) return absl::OkStatus();
+  return make_error(
+      Errc::kLimit,
+      absl::StrCat(path(0), ": ", kSessionEntriesMax,
+                   " entries, which is the maximum. Use another bus directory, or set "
+                   "--retain-bytes: a start then drops the entries of sessions whose records "
+                   "were removed."));
+}
+
+// Grows the files ahead of need. On a full disk, `rows` are enough.
+absl::Status SessionLog::make_room(std::uint64_t rows) {
   const absl::Status grown = grow(next_index_ + kSessionEntriesAhead);
   if (errc_of(grown) != Errc::kNoSpace) return grown;
   for (const OpenFile& file : files_) {
     const auto size = size_of(*disk_, file);
     if (!size.ok()) return size.status();
-    if (*size < needed * kSessionEntryBytes) return grown;
+    if (*size < rows * kSessionEntryBytes) return grown;
   }
   return absl::OkStatus();
 }

@@ -93,8 +93,8 @@ class SessionLog {
   // session that continues a journal of version 1 gets rows of version 1, without the later fields.
   // kInvalidArgument for an entry that session_rules.h forbids.
   absl::Status append(SessionEntry entry);
-  // Appends the sessions of another log to this one, which is empty, and syncs once. Rows of version 1 stay rows of
-  // version 1, and the copy of a shortened log is a shortened log.
+  // Appends the sessions of another log to this one, which is empty, and syncs once. Rows of
+  // version 1 stay rows of version 1, and the copy of a shortened log is a shortened log.
   absl::Status copy_sessions(const SessionLog& from);
   // Drops the rows of the first `sessions` sessions, and syncs. At least one session stays, and the
   // journal of the last one must have version 2. Does nothing if fewer than kSessionRowsForgotten
@@ -144,7 +144,8 @@ class SessionLog {
   absl::Status heal();
   SessionEntry entry_of_last(SessionEntryKind kind) const;
   std::uint32_t version_for(const SessionEntry& entry) const;
-  absl::Status make_room(SessionEntryKind kind);
+  absl::Status check_rows(std::uint64_t rows) const;
+  absl::Status make_room(std::uint64_t rows);
   absl::Status grow(std::uint64_t entries);
   absl::Status append_sessions(const SessionLog& from);
   absl::Status write_copies(const SessionEntry& entry);
