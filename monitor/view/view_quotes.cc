@@ -29,26 +29,8 @@ bool ViewQuotes::fits(const Schema* schema) {
   return schema != nullptr && QuoteLayout::of(*schema).has_value();
 }
 
-absl::Status ViewQuotes::take_state(std::span<const std::byte> entry, const Fold& fold) {
-  const std::size_t record_bytes = fold.shape().entry_record_bytes;
-  if (record_bytes == 0 || record_bytes > entry.size()) return absl::OkStatus();
-  return put(fold.place_of(entry), entry.first(record_bytes), monotonic_ns());
-}
-
-absl::Status ViewQuotes::take_records(Sequence first, std::span<const std::byte> rows,
-                                      std::size_t record_bytes) {
-  const std::uint64_t now_ns = monotonic_ns();
-  for (std::size_t at = 0; at < rows.size(); at += record_bytes) {
-    sequence_ = first++;
-    const absl::Status put_in = put(sequence_, rows.subspan(at, record_bytes), now_ns);
-    if (!put_in.ok()) return put_in;
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ViewQuotes::put(Sequence sequence, std::span<const std::byte> record,
-                             std::uint64_t now_ns) {
-  if (!layout_ || record.size() < description_->record_bytes) return absl::OkStatus();
+absl::Status ViewQuotes::put(Sequence sequence, std::span<const std::byte> record) {
+  if (!layout_ || record.size() < description()->record_bytes) return absl::OkStatus();
   const Key key = std::uint64_t{layout_->publisher_id(record)} << 32 |
                   std::uint64_t{layout_->instrument_id(record)};
   Kept& kept = kept_[key];
@@ -58,7 +40,7 @@ absl::Status ViewQuotes::put(Sequence sequence, std::span<const std::byte> recor
   }
   kept.sequence = sequence;
   ++kept.changes;
-  kept.seen_ns = now_ns;
+  kept.seen_ns = monotonic_ns();
   kept.record.assign(record.begin(), record.end());
   if (const std::optional<QuoteSide> trade = layout_->trade(record)) {
     kept.trade = trade;
@@ -67,19 +49,9 @@ absl::Status ViewQuotes::put(Sequence sequence, std::span<const std::byte> recor
   return absl::OkStatus();
 }
 
-void ViewQuotes::take_event(const Event& event, bool) {
-  if (event.kind == ItemKind::kSnapshotComplete) sequence_ = event.sequence;
-  if (event.kind != ItemKind::kSession && event.kind != ItemKind::kReset) return;
-  const bool is_same = description_ != nullptr && event.description != nullptr &&
-                       *description_ == *event.description;
-  if (event.kind == ItemKind::kReset || !is_same) {
-    kept_.clear();
-    sequence_ = kNoSequence;
-  }
-  description_ = event.description;
-  layout_ = description_ == nullptr ? std::nullopt : QuoteLayout::of(*description_);
-  format_ = RecordFormat(description_);
-  symbols_ = BookFormat(bus_, event.session_id);
+void ViewQuotes::begin_session(const Event& session) {
+  layout_ = session.description == nullptr ? std::nullopt : QuoteLayout::of(*session.description);
+  symbols_ = BookFormat(bus_, session.session_id);
 }
 
 nlohmann::ordered_json ViewQuotes::quote_json(const Kept& kept, std::uint64_t now_ns) {
@@ -128,17 +100,12 @@ void ViewQuotes::prepare() {
   std::ranges::sort(newest, {}, place);
   records_ = nlohmann::ordered_json::array();
   for (const auto& [key, kept] : newest) {
-    nlohmann::ordered_json record = format_.json(kept->sequence, kept->record);
-    if (kept->sequence == kNoSequence) record["seq"] = nullptr;
-    records_.push_back(std::move(record));
+    records_.push_back(record_json(kept->sequence, kept->record));
   }
 }
 
 void ViewQuotes::add_to(nlohmann::ordered_json& message, const std::string&) {
-  message["instruments"] = nlohmann::ordered_json::array();
-  message["instruments_total"] = 0;
-  message["book"] = nullptr;
-  message["trades"] = nlohmann::ordered_json::array();
+  add_no_book(message);
   message["records"] = records_;
   message["quotes"] = quotes_;
 }

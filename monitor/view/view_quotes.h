@@ -6,34 +6,27 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "monitor/view/book_format.h"
 #include "monitor/view/quote_layout.h"
-#include "monitor/view/record_format.h"
-#include "monitor/view/view_content.h"
+#include "monitor/view/record_content.h"
 
 namespace lapwing {
 
 inline constexpr std::size_t kViewQuotesMax = 256;     // in a message
 inline constexpr std::size_t kQuotesKeptMax = 65'536;  // then the view ends with kLimit
 
-class ViewQuotes final : public ViewContent {
+class ViewQuotes final : public RecordContent {
  public:
   // Whether records of that description are shown like this.
   static bool fits(const Schema* schema);
 
   explicit ViewQuotes(std::string bus) : bus_(std::move(bus)), symbols_(bus_) {}
 
-  absl::Status take_state(std::span<const std::byte> entry, const Fold& fold) override;
-  absl::Status take_records(Sequence first, std::span<const std::byte> rows,
-                            std::size_t record_bytes) override;
-  void take_event(const Event& event, bool is_skipped) override;
-  bool is_settled() const override { return true; }
-  Sequence sequence() const override { return sequence_; }
   void prepare() override;
   void add_to(nlohmann::ordered_json& message, const std::string& instrument) override;
 
@@ -48,16 +41,15 @@ class ViewQuotes final : public ViewContent {
   };
   using Key = std::uint64_t;  // publisher, instrument
 
-  absl::Status put(Sequence sequence, std::span<const std::byte> record, std::uint64_t now_ns);
+  absl::Status put(Sequence sequence, std::span<const std::byte> record) override;
+  void forget_records() override { kept_.clear(); }
+  void begin_session(const Event& session) override;
   nlohmann::ordered_json quote_json(const Kept& kept, std::uint64_t now_ns);
 
   const std::string bus_;
   BookFormat symbols_;  // of this session
-  std::shared_ptr<const Schema> description_;
   std::optional<QuoteLayout> layout_;
-  RecordFormat format_;
   absl::flat_hash_map<Key, Kept> kept_;
-  Sequence sequence_ = kNoSequence;
 
   // Of the moment that was prepared.
   nlohmann::ordered_json quotes_;

@@ -6,13 +6,11 @@
 
 #include <cstddef>
 #include <deque>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "lapwing/conflation.h"
-#include "monitor/view/record_format.h"
-#include "monitor/view/view_content.h"
+#include "monitor/view/record_content.h"
 
 namespace lapwing {
 
@@ -21,20 +19,16 @@ inline constexpr std::size_t kViewRecordsMax = 64;
 // That of the description, or the same for all records.
 ConflationKey view_key(const Schema* description);
 
-class ViewRecords final : public ViewContent {
+class ViewRecords final : public RecordContent {
  public:
   ViewRecords();
 
-  absl::Status take_state(std::span<const std::byte> entry, const Fold& fold) override;
-  absl::Status take_records(Sequence first, std::span<const std::byte> rows,
-                            std::size_t record_bytes) override;
-  void take_event(const Event& event, bool is_skipped) override;
-  bool is_settled() const override { return true; }
-  Sequence sequence() const override { return sequence_; }
   void add_to(nlohmann::ordered_json& message, const std::string& instrument) override;
 
  private:
-  void put(Sequence sequence, std::span<const std::byte> record);
+  absl::Status put(Sequence sequence, std::span<const std::byte> record) override;
+  void forget_records() override { records_.clear(); }
+  void begin_session(const Event& session) override;
 
   struct Kept {
     std::string key;
@@ -42,11 +36,8 @@ class ViewRecords final : public ViewContent {
     std::vector<std::byte> record;
   };
 
-  std::shared_ptr<const Schema> description_;
   ConflationKey key_;
-  RecordFormat format_;
   std::deque<Kept> records_;  // one of each key, the newest last
-  Sequence sequence_ = kNoSequence;
 };
 
 }  // namespace lapwing

@@ -1,0 +1,43 @@
+// What a view of records without a book and one of quotes have in common: which session the records
+// are of, and how far the view is.
+//
+// Thread safety: one thread, the view's.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "monitor/view/record_format.h"
+#include "monitor/view/view_content.h"
+
+namespace lapwing {
+
+class RecordContent : public ViewContent {
+ public:
+  absl::Status take_state(std::span<const std::byte> entry, const Fold& fold) final;
+  absl::Status take_records(Sequence first, std::span<const std::byte> rows,
+                            std::size_t record_bytes) final;
+  void take_event(const Event& event, bool is_skipped) final;
+  bool is_settled() const final { return true; }
+  Sequence sequence() const final { return sequence_; }
+
+ protected:
+  // `sequence` is kNoSequence for a record of a state that does not say.
+  virtual absl::Status put(Sequence sequence, std::span<const std::byte> record) = 0;
+  virtual void forget_records() = 0;
+  // Records of this session follow. Those before it stay unless forget_records() was called.
+  virtual void begin_session(const Event& session) = 0;
+
+  // Null: the records are not described.
+  const std::shared_ptr<const Schema>& description() const { return description_; }
+  nlohmann::ordered_json record_json(Sequence sequence, std::span<const std::byte> record) const;
+  // The keys of a message that are of books, all without one.
+  static void add_no_book(nlohmann::ordered_json& message);
+
+ private:
+  std::shared_ptr<const Schema> description_;
+  RecordFormat format_;
+  Sequence sequence_ = kNoSequence;
+};
+
+}  // namespace lapwing
