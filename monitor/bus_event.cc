@@ -12,6 +12,7 @@
 #include "monitor/count_text.h"
 #include "os/kernel.h"
 #include "os/printable.h"
+#include "os/process_state.h"
 #include "proto/text_field.h"
 
 namespace lapwing {
@@ -53,10 +54,18 @@ std::string drop_of(const BusEvent& event, const char* what) {
 std::string killed_sentence(const BusEvent& event) {
   std::string text = "the last publisher";
   if (event.pid != 0) absl::StrAppend(&text, " (pid ", event.pid, ")");
-  absl::StrAppend(&text, " was killed or crashed");
+  absl::StrAppend(&text, " was killed, crashed or lost power");
   if (event.position != 0) absl::StrAppend(&text, " after sequence ", event.position);
   if (!event.text.empty()) absl::StrAppend(&text, "; ", printable(event.text));
   return text;
+}
+
+std::string missing_sentence(const BusEvent& event) {
+  std::string text = absl::StrCat(client_of(event),
+                                  " was attached when the last session ended and has not returned");
+  if (event.text.empty()) return text;
+  const bool has_ended = event.text == name_of(ProcessState::kEnded);
+  return absl::StrCat(text, "; its process ", has_ended ? "has " : "is ", printable(event.text));
 }
 
 std::string session_sentence(const BusEvent& event) {
@@ -161,15 +170,13 @@ std::string sentence_of(const BusEvent& event) {
     case EventKind::kJournalFailed:
       return absl::StrCat("the journal failed: ", std::strerror(event.sys_errno));
     case EventKind::kJournalShed:
-      return "the journal was given up: the disk is too slow";
+      return "journaling was stopped: the disk is too slow";
     case EventKind::kKilled:
       return killed_sentence(event);
     case EventKind::kSession:
       return session_sentence(event);
     case EventKind::kMissing:
-      return absl::StrCat(client_of(event),
-                          " was attached when the last session ended and has not ", "returned",
-                          event.text.empty() ? "" : "; its process is ", printable(event.text));
+      return missing_sentence(event);
     case EventKind::kForgotten:
       return absl::StrCat(printable(event.text), " removed ", client_of(event),
                           " from the list of missing subscribers");

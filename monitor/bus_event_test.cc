@@ -53,6 +53,17 @@ TEST_CASE("Each kind of event is a sentence") {
         "1 publish waited for the journal for more than a millisecond");
   CHECK(sentence(EventKind::kJournalFailed, [](BusEvent& event) { event.sys_errno = ENOSPC; }) ==
         "the journal failed: No space left on device");
+  CHECK(sentence(EventKind::kJournalShed, [](BusEvent&) {}) ==
+        "journaling was stopped: the disk is too slow");
+  CHECK(sentence(EventKind::kKilled, [](BusEvent& event) { event.position = 900; }) ==
+        "the last publisher (pid 12) was killed, crashed or lost power after sequence 900");
+  const std::string missing =
+      "es-logger (pid 12, user 1000) was attached when the last session ended and has not returned";
+  CHECK(sentence(EventKind::kMissing, [](BusEvent&) {}) == missing);
+  CHECK(sentence(EventKind::kMissing, [](BusEvent& event) { event.text = "stopped"; }) ==
+        missing + "; its process is stopped");
+  CHECK(sentence(EventKind::kMissing, [](BusEvent& event) { event.text = "ended"; }) ==
+        missing + "; its process has ended");
   CHECK(sentence(EventKind{77}, [](BusEvent&) {}) ==
         "event of kind 77, which this release does not know");
   CHECK(std::string(name_of(EventKind{77})) == "unknown");

@@ -81,7 +81,7 @@ class Missing(serve_test.ServeTest, harness.BusTest):
         self.assertEqual(kinds[:2], ["killed", "session"])
         self.assertIn("missing", kinds)
         events = self.run_to_end("events", "events").out()
-        self.assertRegex(events, r"the last publisher \(pid \d+\) was killed or crashed after sequence \d+")
+        self.assertRegex(events, r"the last publisher \(pid \d+\) was killed, crashed or lost power after sequence \d+")
         self.assertRegex(events, r"publisher \d+ started at sequence \d+")
         self.assertIn("stuck", events)
 
