@@ -33,12 +33,12 @@ constexpr char kAbout[] =
     "  lapwing health --bus ./es\n"
     "  lapwing health --bus ./es --expect logger --expect risk --max-lag 100000 --max-delay 1s\n"
     "  lapwing health --bus ./es --ignore-subscribers      the probe of a publisher's container\n\n"
-    "A subscriber is ill if its process is stopped, if it is behind and has not reported for 3 s,\n"
-    "or if it is missing: it was attached when the last session ended and has not returned.\n"
-    "`lapwing subscribers --forget NAME` removes a missing one from the list.\n\n"
-    "Exit codes: 0 healthy; 1 a subscriber is ill, absent or beyond a limit, or another error;\n"
-    "2 wrong usage; 4 damaged data; 5 there is no publisher, or it has been silent for 3 s;\n"
-    "6 its journal has failed.";
+    "A subscriber has a problem if its process is stopped, if it is behind and has not reported\n"
+    "for 3 s, or if it is missing: it was attached when the last session ended and has not\n"
+    "returned. `lapwing subscribers --forget NAME` removes a missing one from the list.\n\n"
+    "Exit codes: 0 healthy; 1 a subscriber has a problem, is absent or exceeds a limit, or\n"
+    "another error; 2 wrong usage; 4 damaged data; 5 there is no publisher, its process is\n"
+    "stopped, or it has been silent for 3 s; 6 its journal has failed, or journaling was stopped.";
 
 // A subscriber reports its position at most so long after it has changed.
 constexpr std::uint64_t kReportAgeNs = 2 * kReportNsMin;
@@ -74,11 +74,12 @@ std::string named(const SubscriberStatus& subscriber) {
 std::optional<Health> ill_journal(const RingStatus& ring) {
   const JournalState state = ring.journal.state;
   if (state != JournalState::kFailed && state != JournalState::kShed) return std::nullopt;
-  return Health{
-      kExitJournalFailed,
-      absl::StrCat("the journal has ", state == JournalState::kFailed ? "failed" : "been given up",
-                   " (errno ", ring.journal.sys_errno, "); durable stays ", ring.durable,
-                   ", the bus goes on live")};
+  const std::string what =
+      state == JournalState::kFailed
+          ? absl::StrCat("the journal has failed (errno ", ring.journal.sys_errno, ")")
+          : "journaling was stopped because the disk is too slow";
+  return Health{kExitJournalFailed, absl::StrCat(what, "; durable stays at ", ring.durable,
+                                                 ", and the bus continues without a journal")};
 }
 
 // What is wrong with a subscriber whatever the limits are; empty: nothing.
