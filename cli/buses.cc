@@ -9,6 +9,7 @@
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/not_shown.h"
 #include "cli/say.h"
 #include "cli/users_option.h"
 #include "monitor/bus_search.h"
@@ -21,14 +22,14 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "List the buses of this user and of root, and what their publishers do.\n\n"
+    "List your own and root's buses, and what their publishers do.\n\n"
     "  lapwing buses\n"
-    "  lapwing buses --user 1000 --json    those of user 1000, too\n"
+    "  lapwing buses --user 1000 --json    also those of user 1000\n"
     "  lapwing buses --user all\n\n"
-    "A publisher announces its bus in shared memory, and takes that back when it closes. So a bus\n"
-    "that was closed is not listed, and one whose publisher was killed is.\n\n"
+    "A publisher announces its bus in shared memory, and removes the announcement when it closes.\n"
+    "So a closed bus is not listed, but a bus whose publisher was killed is.\n\n"
     "States: running; stopped (the process, by a signal or a debugger); silent (no heartbeat\n"
-    "for 3 s); gone (it ended without closing); closed (just now); unreadable.";
+    "for 3 s); gone (it ended without closing); closed (closing now); unreadable.";
 
 BusLine line_of(const FoundBus& bus) {
   return {bus, read_ring_status(bus.announcement.directory)};
@@ -50,18 +51,7 @@ void print_line(const BusLine& line) {
 
 void print_rest(const FoundBuses& found) {
   std::cout << count_text(found.buses.size(), "bus", "buses");
-  if (found.not_permitted > 0) {
-    std::cout << "; " << found.not_permitted << " other users keep theirs to themselves";
-  }
-  if (found.not_trusted > 0) {
-    std::cout << "; " << found.not_trusted << " announcements could be another user's, and are not "
-              << "believed";
-  }
-  if (found.not_watched > 0) {
-    std::cout << "; those of " << count_text(found.not_watched, "other user")
-              << " are not shown: --user NAME, or --user all";
-  }
-  if (found.beyond_limit > 0) std::cout << "; " << found.beyond_limit << " more not looked at";
+  if (const std::string rest = not_shown_text(found); !rest.empty()) std::cout << "; " << rest;
   std::cout << '\n';
 }
 

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/not_shown.h"
 #include "monitor/time_text.h"
 #include "os/printable.h"
 
@@ -305,15 +306,7 @@ Table channel_table(const absl::StatusOr<ChannelList>& channels) {
 }
 
 std::string rest_text(const MachineReading& reading) {
-  std::string text;
-  const auto add = [&](std::size_t count, const char* words) {
-    if (count > 0) absl::StrAppend(&text, text.empty() ? "" : "; ", count, words);
-  };
-  add(reading.not_permitted, " other users keep their buses to themselves");
-  add(reading.not_trusted, " announcements are not believed: another user may have written them");
-  add(reading.not_watched, " other users have buses: --user NAME, or --user all");
-  add(reading.beyond_limit, " more announcements were not looked at");
-  return text;
+  return not_shown_text(reading);
 }
 
 }  // namespace lapwing::cli
