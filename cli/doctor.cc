@@ -35,7 +35,7 @@ constexpr char kAbout[] =
     "  lapwing doctor --json\n\n"
     "Each line has a verdict, a property and its value; below it, why it matters and a command\n"
     "that changes it. Nothing is changed. Run it as the user who runs the bus.\n"
-    "Exit code 1: there is a problem. Advice alone is 0.";
+    "Exit code 1: there is a problem. If there is only advice, the exit code is 0.";
 
 // With the default options of a publisher.
 std::uint64_t default_ring_bytes() {

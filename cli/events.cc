@@ -19,13 +19,13 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "Show what has happened on a bus: who came and left, and with what losses; who was refused or\n"
-    "disconnected, and why; where publishing waited; how the journal ended.\n\n"
+    "Show what has happened on a bus: who attached and left, and what they lost; who was refused\n"
+    "or disconnected, and why; when publishing waited; how the journal ended.\n\n"
     "  lapwing events --bus ./es\n"
     "  lapwing events --bus ./es --after 120 --json\n\n"
-    "The publisher has to run, since it is asked. It keeps 256 events of its session. Where there\n"
-    "are more, those of the kind that there is most of give way, so a client that comes and goes\n"
-    "all the time does not push out what was lost. Times are UTC.";
+    "Requires a running publisher, which keeps the last 256 events of its session. If there are\n"
+    "more, the oldest of the most frequent kind is dropped, so a client that connects and\n"
+    "disconnects all the time does not displace losses. Times are UTC.";
 
 struct EventsOptions {
   std::string bus;

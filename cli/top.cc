@@ -39,8 +39,8 @@ constexpr char kAbout[] =
     "  lapwing top --json --interval 500ms   a line of JSON twice a second\n\n"
     "Keys: 1 buses, 2 subscribers, 3 channels, 4 checkpoints, 5 events; arrows and Enter choose\n"
     "a bus, Esc goes back; s sort, r reverse, / filter, p pause, + - interval, ? help, q quit.\n\n"
-    "Lag: the records by which a subscriber is behind. Delay: how long the next record that it\n"
-    "has to take has been published; with > it is longer, for the bus was not watched before.\n"
+    "Lag: the records by which a subscriber is behind. Delay: how long ago the next record that\n"
+    "it must read was published; `>` means longer, because it was behind before `top` started.\n"
     "STOPPED: its process is stopped by a signal or a debugger. SILENT: it is behind and has not\n"
     "reported for 3 s. MISSING: it was attached when the last session ended and has not returned.\n"
     "Buses: as `lapwing buses`.";
@@ -238,7 +238,9 @@ int run_top(const TopOptions& options) {
 void add_top(CLI::App& app, Run& run) {
   auto options = std::make_shared<TopOptions>();
   CLI::App& command = add_command(app, "top", kAbout);
-  command.add_option("--bus", options->buses, "directory of a bus; all of this machine without")
+  command
+      .add_option("--bus", options->buses,
+                  "directory of a bus; default: all buses shown (see --user)")
       ->type_name("DIR");
   add_users_option(command, options->users);
   command.add_option("--interval", options->interval_ns, "between two readings")

@@ -14,9 +14,9 @@ namespace lapwing::cli {
 
 inline void add_users_option(CLI::App& command, std::vector<std::string>& users) {
   command
-      .add_option("--user", users,
-                  "also buses of this user (name, number or all); without it only those of this "
-                  "user and of root")
+      .add_option(
+          "--user", users,
+          "also show buses of USER (name, number or `all`); default: only your own and root's")
       ->check(parsed_by([](const std::string& text) { return parse_watched_users({text}); }))
       ->type_name("USER");
 }
