@@ -28,8 +28,8 @@ constexpr char kAbout[] =
     "  lapwing subscribers --bus ./es\n"
     "  lapwing subscribers --bus ./es --json\n"
     "  lapwing subscribers --bus ./es --forget old-logger\n\n"
-    "Requires a running publisher. Each line is the subscriber's last report. Its lag is of that\n"
-    "moment, and grows if records are published and no report follows.\n\n"
+    "Requires a running publisher. Each line is the subscriber's last report. Its lag is as of\n"
+    "that report. If no report follows, the lag grows as records are published.\n\n"
     "State `missing`: the subscriber was attached when the last session ended and has not\n"
     "returned. It is listed until it returns or --forget removes it. STOPPED: its process is\n"
     "stopped, by a signal or a debugger. SILENT: it is behind and has not reported for 3 s.";
@@ -79,9 +79,9 @@ int forget_subscribers(const SubscribersOptions& options) {
     if (*forgotten == 0) {
       return fail(make_error(Errc::kNotFound,
                              absl::StrCat("--forget ", name,
-                                          ": no missing subscriber has that name; `lapwing "
+                                          ": no missing subscriber has that name. Run `lapwing "
                                           "subscribers --bus ",
-                                          options.bus, "` lists those that are missing")));
+                                          options.bus, "` to list missing subscribers.")));
     }
     count += *forgotten;
   }
