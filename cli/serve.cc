@@ -40,14 +40,15 @@ constexpr char kAbout[] =
     "  lapwing serve\n"
     "  lapwing serve --bus ./es --expect es:logger --listen 127.0.0.1:0   at a free port\n"
     "  lapwing serve --listen unix:./lapwing.sock\n\n"
-    "It prints the address, with a token that every request needs: as `Authorization: Bearer\n"
-    "TOKEN`, or as the cookie that the page gets. /healthz and /readyz need none, nor does a\n"
-    "socket in the file system, which only its owner can open. An address that is not loopback\n"
-    "needs --tls-cert and --tls-key; SIGHUP reads both again. Behind a proxy that ends TLS, give\n"
-    "the name that browsers use with --host.\n\n"
-    "/metrics is for Prometheus, /api/v1/buses is the JSON of `top --json`, and /api/v1/stream a\n"
-    "WebSocket with a message of that for each reading. /api/v1/view?bus=NAME is a WebSocket with\n"
-    "the order books and trades of that bus, or its newest records.";
+    "Prints the address with a new token, or without it if --token-file sets one. Every request\n"
+    "needs the token: as `Authorization: Bearer TOKEN`, or as the cookie that the page gets.\n"
+    "/healthz and /readyz need none, nor does a socket in the file system, which only its owner\n"
+    "can open. An address that is not loopback needs --tls-cert and --tls-key; SIGHUP reloads\n"
+    "both. Behind a proxy that terminates TLS, give the name that browsers use with --host.\n\n"
+    "/metrics is for Prometheus. /api/v1/buses is the JSON of `top --json`, and /api/v1/stream is\n"
+    "a WebSocket that sends this JSON for each reading. /api/v1/history?bus=NAME is the last hour\n"
+    "of a bus. /api/v1/view?bus=NAME is a WebSocket with the order books and trades of a bus, its\n"
+    "quotes, or its newest records.";
 
 // Connections and what else is open. What is beyond waits.
 constexpr rlim_t kDescriptors = kConnectionsMax + kRefusalsMax + 4096;
@@ -167,8 +168,8 @@ class EndWatch {
     while (!begun_.is_set()) begun_.wait(kNsPerSecond * 3600);
     done_.wait(kEndNsMax);
     if (done_.is_set()) return;
-    say("a bus was still being read 5 s after the end was asked for, most likely because its file "
-        "system does not answer; ended all the same");
+    say("a bus was still being read 5 s after the stop request, most likely because its file "
+        "system does not answer; stopped anyway");
     _exit(kExitDone);
   }
 
@@ -180,9 +181,11 @@ class EndWatch {
 void reload(HttpServer& server) {
   const absl::Status done = server.reload_tls();
   if (done.ok()) {
-    say("read the certificate and the key again");
+    say("reloaded the certificate and the key");
+  } else if (errc_of(done) == Errc::kUnsupported) {
+    say(std::string(done.message()));
   } else {
-    say(absl::StrCat("the certificate was not read again, and the old one stays: ",
+    say(absl::StrCat("the certificate could not be reloaded; the old one stays in use: ",
                      done.message()));
   }
 }
@@ -227,12 +230,14 @@ int serve(const ServeOptions& given) {
 void add_serve(CLI::App& app, Run& run) {
   auto options = std::make_shared<ServeOptions>();
   CLI::App& command = add_command(app, "serve", kAbout);
-  command.add_option("--bus", options->buses, "directory of a bus; all of this machine without")
+  command
+      .add_option("--bus", options->buses,
+                  "directory of a bus; default: all buses shown (see --user)")
       ->type_name("DIR");
   add_users_option(command, options->users);
   command
       .add_option("--expect", options->expected,
-                  "a subscriber that is to be there: its absence is a metric")
+                  "a subscriber that must be attached; a metric reports if it is not")
       ->type_name("BUS:NAME");
   command.add_option("--listen", options->listen, "an IP address and a port, or unix:PATH")
       ->check(parsed_by(parse_listen_address))

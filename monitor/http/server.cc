@@ -49,8 +49,8 @@ absl::Status check_key_file(const std::string& path) {
   if ((info.st_mode & (S_IWGRP | S_IROTH | S_IWOTH)) != 0) {
     return make_error(
         Errc::kNotPermitted,
-        absl::StrCat("the key ", path, " can be read or changed by others. Run `chmod g-w,o-rwx ",
-                     path, "`, and make a new key if somebody may have read it."));
+        absl::StrCat("the key ", path, " is accessible to other users. Run `chmod g-w,o-rwx ", path,
+                     "`, and create a new key if someone may have read it."));
   }
   return absl::OkStatus();
 }
@@ -75,7 +75,7 @@ absl::StatusOr<asio::ssl::context> tls_context(const HttpServerOptions& options)
   }
   if (SSL_CTX_check_private_key(context.native_handle()) != 1) {
     return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("the key ", options.tls_key, " does not fit the certificate ",
+                      absl::StrCat("the key ", options.tls_key, " does not match the certificate ",
                                    options.tls_certificate));
   }
   return context;
@@ -133,7 +133,9 @@ class HttpServer::State {
   // Connections keep what they began with.
   absl::Status reload_tls() {
     if (options_.tls_certificate.empty()) {
-      return make_error(Errc::kUnsupported, "this server has no certificate to read again");
+      return make_error(Errc::kUnsupported,
+                        "there is no certificate to reload: this server was started without "
+                        "--tls-cert and --tls-key");
     }
     absl::StatusOr<asio::ssl::context> context = tls_context(options_);
     if (!context.ok()) return context.status();

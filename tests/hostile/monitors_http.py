@@ -39,7 +39,7 @@ def half_open(scene):
     attacker = scene.attack(uid, _crowding(serve.address.port, count, again, kinds, rng.random()))
     _never_read(scene, serve.address, rng.choice(WEB_SOCKETS))
     if rng.random() < 0.3:
-        scene.trial.note("SIGHUP, though there is no certificate to read again")
+        scene.trial.note("SIGHUP, though there is no certificate to reload")
         serve.process.signal(signal.SIGHUP)
     good.watch(scene.seconds)
     crowd = "nothing" in kinds and count > 2 * CONNECTIONS_OF_SERVE and len(kinds) == 1
