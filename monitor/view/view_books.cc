@@ -76,9 +76,9 @@ absl::Status ViewBooks::check_limits() {
   unchecked_ = 0;
   const std::size_t books = std::max(activity_.size(), books_.books().size());
   if (books > kViewBooksMax) {
-    return make_error(Errc::kLimit, absl::StrCat("the bus has more than ", kViewBooksMax,
-                                                 " books: they are not kept for a view; `lapwing "
-                                                 "book` shows them"));
+    return make_error(Errc::kLimit,
+                      absl::StrCat("the bus has more than ", kViewBooksMax,
+                                   " books, too many for a view. Use `lapwing book`."));
   }
   if (!share_.set(books_.order_count() * kViewOrderBytes + books * kViewBookBytes)) {
     return make_error(Errc::kLimit, absl::StrCat("the books of all viewed buses would take more "

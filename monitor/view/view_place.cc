@@ -4,10 +4,10 @@ namespace lapwing {
 namespace {
 
 constexpr char kGoneWhy[] =
-    "the publisher ended without closing the bus, or is stopped; the view goes on with it, or with "
-    "the next one";
+    "the publisher ended without closing the bus, or is stopped; the view continues when it "
+    "resumes or the next publisher starts";
 constexpr char kClosedWhy[] =
-    "the publisher closed the bus; the view goes on when the next one starts";
+    "the publisher closed the bus; the view continues when the next one starts";
 
 }  // namespace
 

@@ -36,7 +36,7 @@ absl::Status ViewQuotes::put(Sequence sequence, std::span<const std::byte> recor
   Kept& kept = kept_[key];
   if (kept_.size() > kQuotesKeptMax) {
     return make_error(Errc::kLimit, absl::StrCat("the bus has more than ", kQuotesKeptMax,
-                                                 " instruments: they are not kept for a view"));
+                                                 " instruments, too many for a view"));
   }
   kept.sequence = sequence;
   ++kept.changes;

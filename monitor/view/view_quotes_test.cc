@@ -142,7 +142,7 @@ TEST_CASE("A bus with too many instruments ends its view, with words") {
   CHECK(board.quote(1, 11).ok());
   const absl::Status full = board.quote(kQuotesKeptMax + 1, 10);
   CHECK(errc_of(full) == Errc::kLimit);
-  CHECK(full.message().find("65536 instruments") != std::string::npos);
+  CHECK(full.message().find("65536 instruments, too many for a view") != std::string::npos);
 }
 
 TEST_CASE("Quotes stay for a session of the same records, and go with other ones or a reset") {
