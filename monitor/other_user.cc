@@ -89,9 +89,11 @@ std::vector<BusReading> OtherUser::read(std::uint64_t now_ns) const {
   }
   const auto newest = readings_.newest();
   const bool is_old = newest != nullptr && now_ns > newest->made_ns + kOtherOldNs;
-  const absl::Status not_yet = make_error(Errc::kNotFound, "it has not been read yet");
-  const absl::Status too_slow =
-      make_error(Errc::kTimedOut, "reading the buses of this user takes longer than 10 s");
+  const absl::Status not_yet = make_error(Errc::kNotFound, "this bus has not been read yet");
+  const absl::Status too_slow = make_error(
+      Errc::kTimedOut,
+      "reading the buses of this user takes longer than 10 s: a publisher or file system "
+      "of that user is slow or does not respond");
   std::vector<BusReading> readings;
   for (const std::string& directory : directories) {
     std::optional<BusReading> found;
