@@ -266,9 +266,11 @@ absl::StatusOr<std::uint64_t> ControlClient::forget_all(std::uint64_t deadline_n
 
 absl::StatusOr<std::uint64_t> ControlClient::forget(ForgetFrame ask, std::uint64_t deadline_ns) {
   if (welcome_.version < kMissingVersionMin) {
-    return make_error(Errc::kUnsupported,
-                      absl::StrCat("the publisher at ", path_,
-                                   " is of a release that does not list missing subscribers"));
+    return make_error(
+        Errc::kUnsupported,
+        absl::StrCat("the publisher at ", path_,
+                     " runs a release that does not support missing subscribers; restart it "
+                     "with this release"));
   }
   ask.tag = ++tag_;
   if (absl::Status status = send(bytes_of(ask), deadline_ns); !status.ok()) return status;
@@ -279,7 +281,7 @@ absl::StatusOr<std::uint64_t> ControlClient::forget(ForgetFrame ask, std::uint64
   const auto answer = packet.as<ForgottenFrame>();
   if (answer.error == 0) return answer.count;
   return make_error(static_cast<Errc>(answer.error),
-                    "only the bus's owner and root may have the publisher forget a subscriber");
+                    "only the bus's owner and root may remove a missing subscriber");
 }
 
 absl::Status ControlClient::send(std::span<const std::byte> frame, std::uint64_t deadline_ns) {
