@@ -179,7 +179,7 @@ struct SubscriberSums {
   }
 };
 
-constexpr char kUpHelp[] = "1 if it is attached, 0 if it is expected or missing and is not.";
+constexpr char kUpHelp[] = "1 if attached; 0 if missing, or expected (--expect) and not attached.";
 
 void add_absent(Families& f, const MetricLabels& labels) {
   f.gauge("lapwing_subscriber_up", kUpHelp, labels, 0);
