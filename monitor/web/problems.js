@@ -62,7 +62,8 @@ function publisher_problem(bus) {
         kind: "gone",
         severity: age_ms < kRecentMs ? kPublisher : kGone,
         age_ms: age_ms ?? Infinity,
-        text: `${name}: the publisher has ended without closing. The next one continues the bus.`
+        text: `${name}: the publisher ended without closing the bus. ` +
+            "Start it again to continue the bus."
       };
     }
     case "stopped":
@@ -90,11 +91,12 @@ function bus_problems(bus) {
   const name = bus_name(bus);
   const found = [publisher_problem(bus)];
   if (is_bad_journal(bus)) {
-    const what = bus.ring.journal === "shed" ? "was given up" : "has failed";
+    const what = bus.ring.journal === "shed" ? "journaling was stopped" : "the journal has failed";
     found.push({
       kind: "journal",
       severity: bus.state === "gone" ? kGone : kLost,
-      text: `${name}: the journal ${what}. Records that are lapped now are lost.`
+      text: `${name}: ${what}. ` +
+          "Records that are overwritten before a subscriber reads them are now lost."
     });
   }
   if (bus.subscribers === null && bus.state === "running") {
@@ -121,12 +123,20 @@ function capital(text) {
   return text[0].toUpperCase() + text.slice(1);
 }
 
+// What makes it attach again, by its process.
+const kReturns = {
+  running: "Restart it",
+  stopped: "Resume it"
+};
+
 function missing_text(label, subscriber) {
   const since =
       subscriber.missing_since ? ` since ${clock_text(subscriber.missing_since)} UTC` : "";
   const process = process_text(subscriber);
-  return `${label} has been missing${since}: the publisher continued and it has not returned.` +
-      (process ? ` ${capital(process)}.` : "");
+  const returns = kReturns[subscriber.process] ?? "Start it again";
+  return `${label} has been missing${since}: it has not returned after the publisher restarted.` +
+      (process ? ` ${capital(process)}.` : "") +
+      ` ${returns}, or run \`lapwing subscribers --bus DIR --forget NAME\`.`;
 }
 
 // At most two: lost records, and the worst of what keeps it from reading.

@@ -11,9 +11,10 @@ const lines_for = (...buses) => lines_of(buses.flatMap(problems_of));
 test("problems are reported, and what is well is not", () => {
   assert.deepEqual(texts_of({}), []);
   assert.deepEqual(texts_of({subscribers: [subscriber({lag: 1000})]}), []);
-  assert.match(texts_of({state: "gone"})[0], /^es: the publisher has ended/);
+  assert.match(texts_of({state: "gone"})[0], /^es: the publisher ended/);
   assert.match(texts_of({state: "silent"})[0], /heartbeat/);
-  assert.match(texts_of({ring: {journal: "shed"}})[0], /given up/);
+  assert.match(texts_of({ring: {journal: "shed"}})[0], /journaling was stopped\. Records/);
+  assert.match(texts_of({ring: {journal: "failed"}})[0], /the journal has failed\. Records/);
   assert.match(
       texts_of({state: "unreadable", ring: null, ring_why: "not permitted"})[0], /not permitted/);
   assert.deepEqual(
@@ -40,10 +41,14 @@ test("a missing subscriber: since when, and its process", () => {
       texts_of({subscribers: [subscriber({name: "stuck", state: "missing", ...more})]});
   assert.deepEqual(
       of({missing_since: "2026-11-27T09:31:07.114102919Z", process: "stopped", stopped: true}),
-      ["stuck on es has been missing since 09:31:07 UTC: the publisher continued and it has not " +
-       "returned. Its process is stopped."]);
-  assert.match(of({process: "ended"})[0], /has been missing: .* Its process has ended\.$/);
-  assert.match(of({process: null})[0], /it has not returned\.$/);
+      ["stuck on es has been missing since 09:31:07 UTC: it has not returned after the publisher " +
+       "restarted. Its process is stopped. Resume it, or run " +
+       "`lapwing subscribers --bus DIR --forget NAME`."]);
+  assert.match(
+      of({process: "ended"})[0],
+      /has been missing: .* Its process has ended\. Start it again, or run/);
+  assert.match(of({process: "running"})[0], /Its process is running\. Restart it, or run/);
+  assert.match(of({process: null})[0], /the publisher restarted\. Start it again, or run/);
   assert.ok(is_bad_subscriber(subscriber({state: "missing"})));
 });
 
@@ -97,7 +102,7 @@ test("problems of live buses stand in the order of their severity", () => {
 test("a publisher that has just ended has a line of its own among dead ones", () => {
   const dead = [1, 2, 3].map(i => gone_bus(`test${i}`, 30));
   const lines = lines_for(...dead, gone_bus("es", 0.1));
-  assert.match(lines[0].text, /^es: the publisher has ended/);
+  assert.match(lines[0].text, /^es: the publisher ended/);
   assert.match(lines[1].text, /^3 buses have no publisher: test1, test2, test3\.$/);
   // Two are too few to share a line.
   assert.equal(lines_for(gone_bus("a", 30), gone_bus("b", 30)).length, 2);

@@ -313,7 +313,7 @@ class Old(PageTest):
         self.show_bus(bus)
         self.until_text(".view_status", "Sequence")
         publisher.kill()
-        self.until_text("#problems", "the publisher has ended without closing")
+        self.until_text("#problems", "the publisher ended without closing the bus")
         self.until_text(".view_status", "The publisher ended without closing", "as of sequence")
         self.until_page("a dimmed book", "return document.querySelector('.market.old') !== null")
         self.picture("gone")
