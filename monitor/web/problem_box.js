@@ -141,11 +141,13 @@ export class ProblemBox {
         const subject =
             newest.members ? `these ${newest.members.length} buses` : newest.subject.text;
         acknowledge.setAttribute("aria-label", `Acknowledge: ${newest.text}`);
-        acknowledge.title = "Hide it until it ends and begins again, or gets worse";
+        acknowledge.title = newest.members ? "Hide these problems until they recur or get worse" :
+                                             "Hide this problem until it recurs or gets worse";
         mute.setAttribute("aria-label", `Mute ${subject}`);
-        mute.title = newest.members || newest.subscriber === null ?
-            `Hide all problems of ${subject}, including those of its subscribers, for a time` :
-            `Hide all problems of ${subject} for a time`;
+        const muted = newest.members ? `${subject} and their subscribers` :
+            newest.subscriber === null ? `${subject} and its subscribers` :
+                                         subject;
+        mute.title = `Hide all problems of ${muted} for 1 hour, 8 hours or until unmuted`;
         choices.setAttribute("aria-label", `How long to mute ${subject}`);
       }
     };
