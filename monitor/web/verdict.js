@@ -39,7 +39,7 @@ export function summary_of(reading, shows_observers = false) {
   if (attached === 0) return `${what}.`;
   if (!worst) return `${what}, none behind.`;
   return `${what}. Furthest behind: ${worst.label} on ${bus_name(worst.bus)}, ` +
-      `${number_of(worst.lag, "record")}.`;
+      `by ${number_of(worst.lag, "record")}.`;
 }
 
 // A reading older than this is stale. Readings come every --interval, which the page has measured.
@@ -72,9 +72,8 @@ function sentence_of(why) {
 
 // The state of the view of a bus: {text, is_old, is_bad}. `view` is its newest message, or null.
 export function view_sentence(stream, view, age_ms) {
-  const at = view && view.sequence !== null ?
-      ` What is shown is as of sequence ${count_text(view.sequence)}.` :
-      "";
+  const at =
+      view && view.sequence !== null ? ` Shown as of sequence ${count_text(view.sequence)}.` : "";
   const old = text => ({text: text + at, is_old: true, is_bad: false});
   switch (stream.status) {
     case 404:
@@ -101,7 +100,7 @@ export function view_sentence(stream, view, age_ms) {
   const behind = number_of(view.behind, "record");
   if (view.state === "joining") {
     return {
-      text: `Reading what is kept, ${behind} to go.${lost}`,
+      text: `Reading stored records, ${behind} to go.${lost}`,
       is_old: true,
       is_bad: view.lost > 0
     };

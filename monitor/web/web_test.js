@@ -200,7 +200,7 @@ test("the summary names the subscriber that is furthest behind", () => {
           bus({subscribers: [subscriber({lag: 3}), subscriber({name: "slow", lag: 1200})]})
         ]
       }),
-      "1 of 2 buses runs, 2 subscribers. Furthest behind: slow on es, 1,200 records.");
+      "1 of 2 buses runs, 2 subscribers. Furthest behind: slow on es, by 1,200 records.");
   // Observers and what is missing are not behind.
   const crowd = {
     buses: [bus({
@@ -213,9 +213,9 @@ test("the summary names the subscriber that is furthest behind", () => {
   };
   assert.equal(
       verdict.summary_of(crowd),
-      "1 of 1 bus runs, 1 subscriber, 1 missing. Furthest behind: logger on bob/es, 3 records.");
+      "1 of 1 bus runs, 1 subscriber, 1 missing. Furthest behind: logger on bob/es, by 3 records.");
   assert.match(
-      verdict.summary_of(crowd, true), /2 subscribers, .* serve on bob\/es, 500,000 records/);
+      verdict.summary_of(crowd, true), /2 subscribers, .* serve on bob\/es, by 500,000 records/);
 });
 
 test("what is old is called old", () => {
@@ -234,11 +234,11 @@ test("the view says how far behind it is, and why it stands", () => {
   const of = (more, stream = open, age = 0) => verdict.view_sentence(stream, view(more), age);
   assert.deepEqual(of({}), {text: "Sequence 1,200, 7 behind.", is_old: false, is_bad: false});
   assert.ok(of({lost: 5}).is_bad);
-  assert.match(of({state: "joining"}).text, /7 records to go/);
+  assert.match(of({state: "joining"}).text, /stored records, 7 records to go/);
   assert.match(of({state: "filling"}).text, /7 records behind/);
   assert.equal(
       of({state: "waiting", why: "the publisher ended"}).text,
-      "The publisher ended. What is shown is as of sequence 1,200.");
+      "The publisher ended. Shown as of sequence 1,200.");
   assert.match(of({state: "waiting"}).text, /publisher is gone.*sequence 1,200/);
   assert.match(
       of({state: "ended", why: "the bus was removed."}).text,
