@@ -11,6 +11,7 @@ import {is_bad_bus, is_bad_journal, is_bad_subscriber} from "./problems.js";
 import {is_missing, subscriber_key, subscriber_labels, visible_subscribers} from "./subscribers.js";
 
 const kEventsShown = 8;
+const kSessionHelp = "for all subscribers of this session, including those that have left";
 
 // Missing ones left out: their numbers are the last known.
 function worst(subscribers, key) {
@@ -27,13 +28,11 @@ export class BusesView {
       text_column("bus"), text_column("state"), number_column("records/s"),
       {title: "rate", class: "spark"}, number_column("head"),
       number_column("archived", null, "few"), number_column("durable", null, "few"),
-      number_column("unarchived", "records by which the journal's files are behind head"),
-      number_column("undurable", "records by which what survives a power cut is behind head"),
+      number_column("unarchived", "records not yet in the journal's files"),
+      number_column("undurable", "records that would not survive a power cut"),
       number_column("subs", "subscribers"), number_column("worst lag"),
-      number_column("worst delay"),
-      number_column("gaps", "of all subscribers of the session, those that are gone included"),
-      number_column("lost", "of all subscribers of the session, those that are gone included"),
-      text_column("journal")
+      number_column("worst delay"), number_column("gaps", kSessionHelp),
+      number_column("lost", kSessionHelp), text_column("journal")
     ]);
     buses.root.append(this.buses.root);
     const subscribers = panel("Subscribers, the worst first");
@@ -134,12 +133,19 @@ export class BusesView {
   destroy() {}
 }
 
-function left_out_text(reading) {
+function left_out_text({not_permitted, not_trusted, beyond_limit}) {
+  const number_of = (count, one, many) => `${count_text(count)} ${count === 1 ? one : many}`;
   const parts = [];
-  if (reading.not_permitted) parts.push(`${count_text(reading.not_permitted)} may not be read`);
-  if (reading.not_trusted)
-    parts.push(
-        `${count_text(reading.not_trusted)} not believed: another user could have written them`);
-  if (reading.beyond_limit) parts.push(`${count_text(reading.beyond_limit)} beyond the limit`);
-  return parts.length ? `Announcements left out: ${parts.join("; ")}` : "";
+  if (not_permitted) {
+    const what = number_of(not_permitted, "directory is", "directories are");
+    parts.push(`${what} not readable by the server's user`);
+  }
+  if (not_trusted) {
+    const what = number_of(not_trusted, "announcement", "announcements");
+    parts.push(`${what} ignored: damaged or possibly written by another user`);
+  }
+  if (beyond_limit) {
+    parts.push(`${number_of(beyond_limit, "announcement", "announcements")} above the limit`);
+  }
+  return parts.length ? `Buses not shown: ${parts.join("; ")}` : "";
 }

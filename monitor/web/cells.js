@@ -18,7 +18,7 @@ export function delay_text(subscriber) {
 }
 
 // Of the last minute. An older server sends only the one since the subscriber was opened.
-export const kP99Help = "age that 99 % of the records of the last minute did not exceed";
+export const kP99Help = "99th percentile of the ages of records in the last minute";
 export function p99_text({latency}) {
   const measured = latency?.window === undefined ? latency : latency.window;
   return measured?.count ? duration_text(measured.p99_ns) : kNothing;
@@ -49,7 +49,8 @@ export function subscriber_state(subscriber) {
   return {text: subscriber.state, class: "", title};
 }
 
-export const kRingShareHelp = "at 100 % the next records are overwritten before they are read";
+export const kRingShareHelp =
+    "lag as % of the ring; at 100 % its next records are overwritten before it reads them";
 export function ring_share_text(subscriber, bus) {
   return bus.capacity ? `${Math.min(100, Math.floor(subscriber.lag / bus.capacity * 100))} %` :
                         kNothing;
