@@ -69,7 +69,7 @@ export class Ladder {
     set_text(
         this.warning,
         book?.stale ?
-            "Stale: this book has lost records. Its next clear or snapshot makes it good again." :
+            "Stale: this book has lost records. Its next clear or snapshot makes it valid again." :
             "");
   }
 

@@ -125,7 +125,9 @@ export class BusView {
     const to_ms = readings.time_ms();
     const from_ms = to_ms - window_ms;
     set_text(this.title, bus ? bus_name(bus) : this.directory);
-    set_text(this.state, bus ? bus.state : "not announced: it was closed, or never started");
+    set_text(
+        this.state,
+        bus ? bus.state : "not listed: closed, never started, or not shown by this server");
     set_class(this.state, bus && ["running", "closed"].includes(bus.state) ? "state" : "state bad");
     if (bus) {
       const series = readings.series.get(this.directory);
@@ -278,9 +280,9 @@ export class BusView {
   }
 
   why_no_ages(subscribers) {
-    if (subscribers.length === 0) return "There is no subscriber.";
+    if (subscribers.length === 0) return "There are no subscribers.";
     if (subscribers.some(s => s.latency?.unstamped > 0)) {
-      return "The records have no time of publishing, so their ages are not known.";
+      return "The records have no publishing time, so their ages are not known.";
     }
     if (subscribers.some(s => s.latency?.count > 0))
       return "This server sends no histograms of ages.";

@@ -53,5 +53,5 @@ function note_of({channels, channels_total, channels_why}) {
 }
 
 function side_text(side) {
-  return side ? `${side.name} (${side.pid})`.trim() : "nobody";
+  return side ? `${side.name} (${side.pid})`.trim() : "none";
 }

@@ -51,7 +51,7 @@ export class EventsView {
     const knows = readings.newest.buses.some(bus => bus.events);
     set_text(
         this.note,
-        !knows ? "this server sends no events; use lapwing events --bus DIR" :
+        !knows ? "this server does not send events; use lapwing events --bus DIR" :
             rows.length ?
                  `${rows.length}, the newest first; a publisher keeps the last 256 of its session` :
                  "none");
