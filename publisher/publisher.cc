@@ -157,7 +157,7 @@ struct Publisher::State : ControlledPublisher, detail::PublishPath {
         options(std::move(given)),
         session(std::move(started)),
         lock_watch(session.locks, [this](const LogEntry& entry) { log(entry); }),
-        roster(options.directory, options.group, session.ring->header().boot_id,
+        roster(options.directory, options.group, options.threads, session.roster, session.expected,
                [this](const LogEntry& entry) { log(entry); }),
         head_stride(session.ring->header().capacity / kHeadStrideParts),
         fork(*this, "publisher") {}
@@ -610,7 +610,7 @@ void Publisher::State::close() {
   step("close-socket");
   if (service_thread != nullptr) {
     service_thread->close();
-    roster.close(service_thread->roster());
+    roster.close(service_thread->roster(), load_head(words()));
   }
   step("unlink-ring");
   close_result.Update(remove_names());

@@ -1,17 +1,17 @@
 // Keeps roster.json (snapshot/roster.h) as new as it has to be.
 //
-// Thread safety: one thread at a time. A call may block on the file system.
+// Thread safety: one thread at a time. Only close() may block, and only for kRosterEndNs.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "lapwing/log.h"
-#include "os/io.h"
+#include "lapwing/thread_placement.h"
+#include "publisher/roster_writer.h"
 #include "snapshot/roster.h"
 
 namespace lapwing {
@@ -21,34 +21,35 @@ inline constexpr std::uint64_t kRosterRenewNs = 10'000'000'000;  // positions ma
 
 class RosterKeeper {
  public:
-  RosterKeeper(std::string directory, std::optional<unsigned> group, const Id128& boot_id,
-               LogHook log);
+  // `identity` names session, directory and boot. `expected`: the list with which the session
+  // begins, which is already there.
+  RosterKeeper(const std::string& directory, std::optional<unsigned> group,
+               const ThreadPlacement& placement, Roster identity,
+               const std::vector<SubscriberInfoFrame>& expected, LogHook log);
 
   bool is_due(std::uint64_t now_ns) const { return now_ns >= next_ns_; }
-  // Writes the file if other subscribers are listed than before, or if it is kRosterRenewNs old.
-  // The first failure is logged.
+  // Has the list written if other subscribers are in it than before, or if it is kRosterRenewNs
+  // old. A write that failed is tried again after kRosterRenewNs; the first failure is logged.
   void keep(std::uint64_t now_ns, std::vector<SubscriberInfoFrame> subscribers);
-  // The publisher has closed the session. Does nothing if keep() was never called: a start that
-  // failed leaves the list of the last session to the next start.
-  void close(std::vector<SubscriberInfoFrame> subscribers);
+  // The publisher has closed the session at `head`. Does nothing if keep() was never called: a start
+  // that failed leaves the list of the last session to the next start.
+  void close(const std::vector<SubscriberInfoFrame>& subscribers, Sequence head);
 
  private:
-  // What tells subscribers apart: uid, pid, time of connecting, since when it is missing.
-  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t>;
+  // What tells subscribers apart: uid, pid, time of connecting; and whether it is missing.
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, bool>;
 
   static std::vector<Key> keys_of(const std::vector<SubscriberInfoFrame>& subscribers);
-  void write();
+  void log_failure(const absl::Status& status);
 
-  const std::string directory_;
-  const std::unique_ptr<Disk> disk_;
+  const std::string path_;
   const LogHook log_;
+  RosterWriter writer_;
   Roster roster_;
-  std::vector<Key> keys_;
+  std::vector<Key> keys_;  // of the list that is or will be in the file
   std::uint64_t next_ns_ = 0;
   std::uint64_t renew_ns_ = 0;
   bool has_begun_ = false;  // keep() was called
-  bool has_kept_ = false;
-  bool is_there_ = false;  // a file was written, or one of the last session is there
   bool has_failed_ = false;
 };
 

@@ -12,6 +12,7 @@
 #include "os/start_thread.h"
 #include "proto/ring_counters.h"
 #include "publisher/file_thread.h"
+#include "snapshot/roster.h"
 
 namespace lapwing {
 namespace {
@@ -185,8 +186,7 @@ void ServiceThread::publish_list(std::uint64_t now_ns) {
   next_list_ns_ = now_ns + kListIntervalNs;
   std::vector<SubscriberInfoFrame> list = server_->subscribers();
   std::vector<SubscriberInfoFrame> roster;
-  std::ranges::copy_if(list, std::back_inserter(roster),
-                       [](const SubscriberInfoFrame& one) { return one.observes == 0; });
+  std::ranges::copy_if(list, std::back_inserter(roster), is_expected_back);
   std::ranges::copy(server_->missing().all(), std::back_inserter(roster));
   const std::lock_guard lock(list_mutex_);
   list_ = std::move(list);

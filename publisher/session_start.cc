@@ -119,7 +119,7 @@ class Starter {
   absl::Status take_locks();
   absl::Status settle_past();
   void note_past();
-  void read_expected();
+  absl::Status read_expected();
   absl::Status resume_source();
   absl::StatusOr<std::vector<std::byte>> read_record(const SourceProgress& source);
   absl::Status check_continuation();
@@ -302,7 +302,7 @@ absl::Status Starter::settle_past() {
   journal_id_ = *fresh_journal;
   session_.source_offset = options_.source_offset;
   note_past();
-  read_expected();
+  if (absl::Status read = read_expected(); !read.ok()) return read;
   if (!options_.journal) return absl::OkStatus();
 
   absl::StatusOr<SessionLog> sessions = SessionLog::open(*session_.disk, places_.journal_root(),
@@ -347,16 +347,35 @@ void Starter::note_past() {
   }
 }
 
-void Starter::read_expected() {
-  const absl::StatusOr<Roster> roster = read_roster(*session_.bus_disk, options_.directory);
-  if (roster.ok()) {
-    session_.expected = expected_by(*roster, boot_id_, wall_ns());
-  } else if (errc_of(roster.status()) != Errc::kNotFound) {
-    log(log_entry(LogEvent::kJournalTrouble,
-                  absl::StrCat(options_.directory, "/", kRosterFileName,
-                               " cannot be read: ", roster.status().message(),
-                               ". Monitors will not list subscribers that do not return.")));
+// The list is marked with this session, too, before bus.json names it: a kill at any moment leaves a
+// list of the last session.
+absl::Status Starter::read_expected() {
+  const absl::StatusOr<DirectoryIdentity> directory = directory_identity(options_.directory);
+  if (!directory.ok()) return directory.status();
+  session_.roster = {.sessions = {session_id_},
+                     .directory_inode = directory->inode,
+                     .boot_id = boot_id_,
+                     .namespaces = own_namespaces(),
+                     .subscribers = {}};
+  absl::StatusOr<Roster> roster = read_roster(*session_.bus_disk, options_.directory);
+  if (errc_of(roster.status()) == Errc::kNotFound) return absl::OkStatus();
+  const std::string path = absl::StrCat(options_.directory, "/", kRosterFileName);
+  const auto give_up = [&](const std::string& why) {
+    log(log_entry(
+        LogEvent::kJournalTrouble,
+        absl::StrCat(path, why, ". Monitors will not list subscribers that do not return."),
+        {{"path", path}}));
+    return absl::OkStatus();
+  };
+  if (!roster.ok()) return give_up(absl::StrCat(" cannot be read: ", roster.status().message()));
+  const absl::StatusOr<BusDescription> bus = read_bus_description(options_.directory);
+  if (!bus.ok() || !roster->is_of(bus->session_id, directory->inode)) {
+    return give_up(" is not of the last session of this bus");
   }
+  session_.expected = expected_by(*roster, boot_id_, directory->owner);
+  roster->sessions = {bus->session_id, session_id_};
+  const absl::Status marked = write_roster(*session_.bus_disk, options_.directory, *roster);
+  return marked.ok() ? marked : give_up(absl::StrCat(" cannot be written: ", marked.message()));
 }
 
 // Called before the session begins, so a source that is refused leaves nothing behind.

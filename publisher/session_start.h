@@ -23,6 +23,7 @@
 #include "snapshot/bus_directory.h"
 #include "snapshot/journal/session_log.h"
 #include "snapshot/recovery/recovery.h"
+#include "snapshot/roster.h"
 
 namespace lapwing {
 
@@ -46,6 +47,7 @@ struct StartedSession {
   Settled settled;
   PastSession past;
   std::vector<SubscriberInfoFrame> expected;  // attached when the last session ended
+  Roster roster;                              // of this session, nobody attached
   BusDescription description;
   std::string announcement;  // the file; empty: it could not be made
   std::uint64_t source_offset = 0;

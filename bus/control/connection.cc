@@ -162,7 +162,7 @@ void ControlConnection::on_hello(const HelloFrame& hello) {
   if (is_subscriber()) {
     attached_ = true;
     if (peer_.pid != 0) process_start_ = identity_of(pid_).start_ticks;
-    if (!observes_) server_->missing().remove_returned(peer_.uid, name_);
+    if (!observes_) server_->missing().remove_returned(peer_.uid, name_, pid_, process_start_);
     server_->events().add(event(EventKind::kAttached));
   }
   WelcomeFrame welcome = publisher_->welcome();

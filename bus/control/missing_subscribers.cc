@@ -9,38 +9,63 @@
 
 namespace lapwing {
 
-MissingSubscribers::MissingSubscribers(std::vector<SubscriberInfoFrame> expected)
-    : subscribers_(std::move(expected)) {
-  if (subscribers_.size() > kMissingMax) subscribers_.resize(kMissingMax);
+MissingSubscribers::MissingSubscribers(std::vector<SubscriberInfoFrame> expected,
+                                       std::uint64_t now_wall_ns) {
+  if (expected.size() > kMissingMax) expected.resize(kMissingMax);
+  for (SubscriberInfoFrame& subscriber : expected) {
+    if (subscriber.missing_since_wall_ns == 0) subscriber.missing_since_wall_ns = now_wall_ns;
+    const bool was_missing = subscriber.state == ClientState::kMissing;
+    (was_missing ? missing_ : awaited_).push_back(subscriber);
+  }
 }
 
-void MissingSubscribers::remove_returned(uid_t uid, const std::string& name) {
-  const auto found = std::ranges::find_if(subscribers_, [&](const SubscriberInfoFrame& one) {
+void MissingSubscribers::remove_returned(uid_t uid, const std::string& name, std::uint32_t pid,
+                                         std::uint64_t process_start) {
+  const auto is_named = [&](const SubscriberInfoFrame& one) {
     return one.uid == uid && get_text(one.name) == name;
-  });
-  if (found != subscribers_.end()) subscribers_.erase(found);
+  };
+  const auto is_same = [&](const SubscriberInfoFrame& one) {
+    return is_named(one) && one.pid == pid && one.process_start == process_start;
+  };
+  const auto remove_first = [&](const auto& is_it) {
+    for (auto* const list : {&awaited_, &missing_}) {
+      const auto found = std::ranges::find_if(*list, is_it);
+      if (found == list->end()) continue;
+      list->erase(found);
+      return true;
+    }
+    return false;
+  };
+  if (!remove_first(is_same)) remove_first(is_named);
 }
 
 std::span<const SubscriberInfoFrame> MissingSubscribers::take_overdue(std::uint64_t now_ns) {
-  if (due_ns_ == 0) due_ns_ = after_ns(now_ns, kReturnNs);
-  if (is_due_ || now_ns < due_ns_) return {};
-  is_due_ = true;
-  return subscribers_;
+  if (due_ns_ == 0) {
+    due_ns_ = after_ns(now_ns, kReturnNs);
+    return missing_;
+  }
+  if (now_ns < due_ns_) return {};
+  const std::size_t before = missing_.size();
+  for (SubscriberInfoFrame& subscriber : std::exchange(awaited_, {})) {
+    subscriber.state = ClientState::kMissing;
+    missing_.push_back(subscriber);
+  }
+  return std::span(missing_).subspan(before);
 }
 
 std::uint64_t MissingSubscribers::deadline_ns() const {
-  return is_due_ || subscribers_.empty() ? UINT64_MAX : due_ns_;
+  return awaited_.empty() ? UINT64_MAX : due_ns_;
 }
 
-std::span<const SubscriberInfoFrame> MissingSubscribers::list() const {
-  return is_due_ ? std::span<const SubscriberInfoFrame>(subscribers_)
-                 : std::span<const SubscriberInfoFrame>();
+std::vector<SubscriberInfoFrame> MissingSubscribers::all() const {
+  std::vector<SubscriberInfoFrame> both = missing_;
+  both.insert(both.end(), awaited_.begin(), awaited_.end());
+  return both;
 }
 
 std::vector<SubscriberInfoFrame> MissingSubscribers::forget(const std::string& name) {
   std::vector<SubscriberInfoFrame> forgotten;
-  if (!is_due_) return forgotten;
-  std::erase_if(subscribers_, [&](const SubscriberInfoFrame& one) {
+  std::erase_if(missing_, [&](const SubscriberInfoFrame& one) {
     if (get_text(one.name) != name) return false;
     forgotten.push_back(one);
     return true;
@@ -49,7 +74,7 @@ std::vector<SubscriberInfoFrame> MissingSubscribers::forget(const std::string& n
 }
 
 std::vector<SubscriberInfoFrame> MissingSubscribers::forget_all() {
-  return is_due_ ? std::exchange(subscribers_, {}) : std::vector<SubscriberInfoFrame>();
+  return std::exchange(missing_, {});
 }
 
 ProcessIdentity process_of(const SubscriberInfoFrame& subscriber,

@@ -2,8 +2,9 @@
 //
 // A publisher starts with the list that the last one kept (snapshot/roster.h). A subscriber that
 // attaches with the same user and name removes one entry. Entries that remain kReturnNs after the
-// start are missing: they are listed, and each is one event. An entry stays until its subscriber
-// returns or somebody has it forgotten, over any number of sessions.
+// start are missing: they are listed, and each is one event. Those that were missing before are
+// missing from the start on. An entry stays until its subscriber returns or somebody has it
+// forgotten, over any number of sessions.
 //
 // Thread safety: one thread.
 #pragma once
@@ -25,28 +26,32 @@ inline constexpr std::uint64_t kReturnNs = 2'000'000'000;
 
 class MissingSubscribers {
  public:
-  // At most kMissingMax of `expected` are kept.
-  explicit MissingSubscribers(std::vector<SubscriberInfoFrame> expected);
+  // At most kMissingMax of `expected` are kept. Those with the state kMissing were missing before.
+  // `now_wall_ns`: the start; those that nobody has waited for before are missing since then.
+  MissingSubscribers(std::vector<SubscriberInfoFrame> expected, std::uint64_t now_wall_ns);
 
-  void remove_returned(uid_t uid, const std::string& name);
-  // Those that became missing by now, each once. The first call begins their time.
+  // Of several with that user and name the one that is this process, or else the first.
+  void remove_returned(uid_t uid, const std::string& name, std::uint32_t pid,
+                       std::uint64_t process_start);
+  // Those that became missing by now, each once. The first call begins the time of those that may
+  // still return.
   std::span<const SubscriberInfoFrame> take_overdue(std::uint64_t now_ns);
   // When take_overdue() is due; UINT64_MAX: never again.
   std::uint64_t deadline_ns() const;
 
-  // Those that are missing; empty until they are due.
-  std::span<const SubscriberInfoFrame> list() const;
+  // Those that are missing.
+  std::span<const SubscriberInfoFrame> list() const { return missing_; }
   // The same, and those that may still return in time: what the next session has to expect.
-  std::span<const SubscriberInfoFrame> all() const { return subscribers_; }
+  std::vector<SubscriberInfoFrame> all() const;
 
   // Removes those that are missing: of that name, or all. Returns what it removed.
   std::vector<SubscriberInfoFrame> forget(const std::string& name);
   std::vector<SubscriberInfoFrame> forget_all();
 
  private:
-  std::vector<SubscriberInfoFrame> subscribers_;
-  std::uint64_t due_ns_ = 0;  // 0: before the first take_overdue()
-  bool is_due_ = false;
+  std::vector<SubscriberInfoFrame> missing_;
+  std::vector<SubscriberInfoFrame> awaited_;  // until due_ns_
+  std::uint64_t due_ns_ = 0;                  // 0: before the first take_overdue()
 };
 
 // The identity of a listed subscriber's process, as the publisher with these namespaces noted it.

@@ -16,12 +16,11 @@ namespace {
 SubscriberInfoFrame expected(const std::string& name, uid_t uid = ::geteuid()) {
   SubscriberInfoFrame subscriber{};
   subscriber.role = ClientRole::kSubscriber;
-  subscriber.state = ClientState::kMissing;
+  subscriber.state = ClientState::kJoining;
   subscriber.uid = uid;
   subscriber.pid = 7;
   subscriber.pid_is_claimed = 1;
   subscriber.position = 41;
-  subscriber.missing_since_wall_ns = 5;
   set_text(subscriber.name, name);
   return subscriber;
 }
@@ -85,12 +84,51 @@ TEST_CASE("Who does not return in time is missing: listed, and an event") {
   CHECK(kinds_of(server) == std::vector<EventKind>{EventKind::kAttached, EventKind::kMissing});
 }
 
+TEST_CASE("Who was missing before is missing from the start on, and since then") {
+  SubscriberInfoFrame long_gone = expected("long-gone");
+  long_gone.state = ClientState::kMissing;
+  long_gone.missing_since_wall_ns = 5;
+  Restarted server({expected("stuck"), long_gone});
+  BareClient tool = greeted(server, hello_frame("tool", ClientRole::kTool));
+  CHECK(listed(server, tool) == std::vector<std::string>{"-long-gone"});
+  CHECK(server.server->missing().list().front().missing_since_wall_ns == 5);
+  CHECK(kinds_of(server) == std::vector<EventKind>{EventKind::kMissing});
+  server.pass(kReturnNs);
+  CHECK(listed(server, tool) == std::vector<std::string>{"-long-gone", "-stuck"});
+  CHECK(kinds_of(server) == std::vector<EventKind>{EventKind::kMissing, EventKind::kMissing});
+}
+
+TEST_CASE("Until its time is up a subscriber is awaited in the next session, too") {
+  Restarted server({expected("stuck")});
+  const std::vector<SubscriberInfoFrame> left = server.server->missing().all();
+  REQUIRE(left.size() == 1);
+  CHECK(left.front().state != ClientState::kMissing);
+  Restarted next(left);
+  CHECK(next.server->missing().list().empty());
+  next.pass(kReturnNs);
+  REQUIRE(next.server->missing().list().size() == 1);
+  CHECK(next.server->missing().list().front().missing_since_wall_ns ==
+        left.front().missing_since_wall_ns);
+}
+
 TEST_CASE("Who returns late is missing no more") {
   Restarted server({expected("stuck")});
   server.pass(kReturnNs);
   BareClient stuck = greeted(server, hello_frame("stuck"));
   BareClient tool = greeted(server, hello_frame("tool", ClientRole::kTool));
   CHECK(listed(server, tool) == std::vector<std::string>{"stuck"});
+}
+
+TEST_CASE("Of two with the same name the one that returns is missing no more") {
+  SubscriberInfoFrame other = expected("twin");
+  SubscriberInfoFrame same = expected("twin");
+  same.pid = static_cast<std::uint32_t>(::getpid());
+  same.process_start = identity_of(same.pid).start_ticks;
+  Restarted server({other, same});
+  BareClient twin = greeted(server, hello_frame("twin"));
+  server.pass(kReturnNs);
+  REQUIRE(server.server->missing().list().size() == 1);
+  CHECK(server.server->missing().list().front().pid == other.pid);
 }
 
 TEST_CASE("Of two with the same name one returns") {
@@ -147,7 +185,7 @@ TEST_CASE("A missing subscriber is forgotten by its name, and all are at once") 
 
 TEST_CASE("No more are kept than there is room for in a list") {
   const MissingSubscribers missing(
-      std::vector<SubscriberInfoFrame>(kMissingMax + 1, expected("one")));
+      std::vector<SubscriberInfoFrame>(kMissingMax + 1, expected("one")), 5);
   CHECK(missing.all().size() == kMissingMax);
 }
 

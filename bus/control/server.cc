@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "os/kernel.h"
 #include "os/process_state.h"
 #include "os/system_error.h"
 #include "proto/ring_layout.h"
@@ -78,7 +79,7 @@ absl::StatusOr<std::unique_ptr<ControlServer>> ControlServer::start(
 ControlServer::ControlServer(const ServerOptions& options, ControlledPublisher& publisher)
     : options_(options),
       publisher_(&publisher),
-      missing_(options.expected),
+      missing_(options.expected, wall_ns()),
       drops_([&publisher](const LogEntry& entry) { publisher.log(entry); }) {
   for (const EventInfoFrame& event : options.events) events_.add(event);
 }
