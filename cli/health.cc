@@ -1,6 +1,7 @@
 // lapwing health: whether a bus is well, in one line and an exit code.
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "bus/open_ring.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/duration_option.h"
@@ -21,6 +23,7 @@
 #include "monitor/count_text.h"
 #include "monitor/publisher_state.h"
 #include "monitor/time_text.h"
+#include "monitor/watched_users.h"
 #include "os/kernel.h"
 #include "snapshot/bus_directory.h"
 #include "subscribers/reporter.h"
@@ -67,8 +70,17 @@ const SubscriberStatus* furthest_behind(const std::vector<SubscriberStatus>& sub
   return found == subscribers.end() ? nullptr : &*found;
 }
 
-std::string named(const SubscriberStatus& subscriber) {
-  return absl::StrCat(printable(subscriber.name), " (pid ", subscriber.pid, ")");
+bool is_own(const SubscriberStatus& subscriber, uid_t owner) {
+  return subscriber.uid == owner || subscriber.uid == 0;
+}
+
+// `owner` of the bus, and root, need not be named.
+std::string named(const SubscriberStatus& subscriber, uid_t owner) {
+  const std::string name =
+      subscriber.name.empty() ? "one without a name" : printable(subscriber.name);
+  const std::string user =
+      is_own(subscriber, owner) ? "" : absl::StrCat(", user ", user_name(subscriber.uid));
+  return absl::StrCat(name, " (pid ", subscriber.pid, user, ")");
 }
 
 std::optional<Health> ill_journal(const RingStatus& ring) {
@@ -116,12 +128,15 @@ std::string why_late(const SubscriberStatus& subscriber, const HealthOptions& op
 
 // All that is wrong with subscribers, in one line; nullopt: nothing.
 std::optional<Health> ill_subscribers(const std::vector<SubscriberStatus>& subscribers,
-                                      const HealthOptions& options, Sequence due) {
+                                      const HealthOptions& options, Sequence due, uid_t owner) {
   std::vector<std::string> reasons;
+  std::vector<std::string> reasons_of_others;
   for (const SubscriberStatus& one : subscribers) {
     const std::string ill = why_ill(one);
     const std::string why = ill.empty() ? why_late(one, options, due) : ill;
-    if (!why.empty()) reasons.push_back(absl::StrCat(named(one), " ", why));
+    if (why.empty()) continue;
+    (is_own(one, owner) ? reasons : reasons_of_others)
+        .push_back(absl::StrCat(named(one, owner), " ", why));
   }
   for (const std::string& name : options.expected) {
     // A missing one is among the reasons already.
@@ -129,6 +144,8 @@ std::optional<Health> ill_subscribers(const std::vector<SubscriberStatus>& subsc
       continue;
     reasons.push_back(absl::StrCat(printable(name), " is expected and not attached"));
   }
+  // A member of the group may attach many that need attention.
+  std::ranges::move(reasons_of_others, std::back_inserter(reasons));
   if (reasons.empty()) return std::nullopt;
   const std::size_t more = reasons.size() - std::min(reasons.size(), kNamedMax);
   reasons.resize(std::min(reasons.size(), kNamedMax));
@@ -163,14 +180,22 @@ absl::StatusOr<Health> examine_bus(const HealthOptions& options) {
     return Health{kExitPublisherGone,
                   absl::StrCat("the publisher does not answer: ", publisher.status().message())};
   }
+  const absl::StatusOr<DirectoryIdentity> directory = directory_identity(options.bus);
+  if (!directory.ok()) return directory.status();
+  const uid_t owner = directory->owner;
   if (!options.ignores_subscribers) {
-    const std::optional<Health> ill = ill_subscribers(publisher->subscribers, options, ring->head);
+    const std::optional<Health> ill =
+        ill_subscribers(publisher->subscribers, options, ring->head, owner);
     if (ill) return *ill;
   }
-  const SubscriberStatus* const last = furthest_behind(publisher->subscribers);
+  std::vector<SubscriberStatus> attached = publisher->subscribers;
+  std::erase_if(attached, &SubscriberStatus::is_missing);
+  const SubscriberStatus* const last = furthest_behind(attached);
   std::string words = absl::StrCat("running, head ", publisher->head, ", ",
-                                   count_text(publisher->subscribers.size(), "subscriber"));
-  if (last != nullptr) absl::StrAppend(&words, ", ", named(*last), " ", last->lag, " behind");
+                                   count_text(attached.size(), "subscriber"));
+  if (last != nullptr) {
+    absl::StrAppend(&words, ", ", named(*last, owner), " ", last->lag, " behind");
+  }
   return Health{kExitDone, words};
 }
 
