@@ -50,10 +50,11 @@ void print_table(const PublisherStatus& publisher) {
   std::cout << absl::StrFormat("%8s %6s  %-16s %-8s %14s %10s %8s %8s %8s\n", "pid", "uid", "name",
                                "state", "position", "lag", "gaps", "lost", "filled");
   for (const SubscriberStatus& subscriber : publisher.subscribers) {
-    std::cout << absl::StrFormat("%8d %6d  %-16s %-8s %14d %10d %8d %8d %8d\n", subscriber.pid,
+    const std::string lag = subscriber.is_missing() ? "-" : absl::StrCat(subscriber.lag);
+    std::cout << absl::StrFormat("%8d %6d  %-16s %-8s %14d %10s %8d %8d %8d\n", subscriber.pid,
                                  subscriber.uid, printable(subscriber.name), state_text(subscriber),
-                                 subscriber.position, subscriber.lag, subscriber.gaps,
-                                 subscriber.lost, subscriber.filled);
+                                 subscriber.position, lag, subscriber.gaps, subscriber.lost,
+                                 subscriber.filled);
   }
   const auto missing = std::ranges::count_if(publisher.subscribers, &SubscriberStatus::is_missing);
   std::cout << publisher.subscribers.size() - static_cast<std::size_t>(missing) << " attached; ";

@@ -198,9 +198,10 @@ Json reasons_json(const std::array<std::uint64_t, kDropReasons>& counts) {
 Json subscriber_reading_json(const SubscriberReading& reading) {
   Json json = subscriber_json(reading.status);
   if (reading.status.latency) json["latency"]["window"] = recent_json(reading.recent_latency);
-  json["lag"] = reading.status.lag;
-  json["lag_rate"] = reading.lag_rate;
-  json["delay_seconds"] = static_cast<double>(reading.delay_ns) / 1e9;
+  const bool is_known = !reading.status.is_missing();  // how far it is behind
+  json["lag"] = is_known ? Json(reading.status.lag) : Json(nullptr);
+  json["lag_rate"] = is_known ? Json(reading.lag_rate) : Json(nullptr);
+  json["delay_seconds"] = is_known ? Json(seconds_of(reading.delay_ns)) : Json(nullptr);
   json["delay_is_longer"] = reading.delay_is_longer;
   json["far_behind"] = reading.is_far_behind();
   return json;

@@ -86,15 +86,17 @@ Row bus_row(const BusReading& bus, const RateTrails& trails, bool in_ascii) {
   Cell lost = no_cell();
   Cell delay = no_cell();
   if (bus.subscribers.ok()) {
-    count = number_cell(bus.subscribers->size());
+    std::size_t attached = 0;
     std::uint64_t sum = 0;
     std::uint64_t longest = 0;
     for (const SubscriberReading& subscriber : *bus.subscribers) {
+      if (!subscriber.status.is_missing()) ++attached;
       sum += subscriber.status.lost;
       longest = std::max(longest, subscriber.delay_ns);
     }
+    count = number_cell(attached);
     lost = number_cell(sum);
-    delay = {seconds_text(longest), static_cast<double>(longest)};
+    if (attached > 0) delay = {seconds_text(longest), static_cast<double>(longest)};
   }
   row.cells = {text_cell(bus.label),
                text_cell(name_of(bus.state)),
@@ -124,15 +126,18 @@ Row subscriber_row(const BusReading& bus, const SubscriberReading& reading) {
   Row row;
   row.key = absl::StrCat(bus.directory, "/", status.pid, "/", status.connected_wall_ns);
   row.is_bad = reading.needs_person();
+  const bool is_known = !status.is_missing();  // how far it is behind
   const std::string delay = seconds_text(reading.delay_ns);
   const bool has_ages = reading.recent_latency && reading.recent_latency->age_ns.count() > 0;
   const std::uint64_t p99_ns = has_ages ? reading.recent_latency->age_ns.percentile(0.99) : 0;
   row.cells = {
       text_cell(status.name),
       text_cell(state_text(reading)),
-      number_cell(status.lag),
-      {reading.delay_is_longer ? ">" + delay : delay, static_cast<double>(reading.delay_ns)},
-      {absl::StrFormat("%+.0f", reading.lag_rate), reading.lag_rate},
+      is_known ? number_cell(status.lag) : no_cell(),
+      is_known ? Cell{reading.delay_is_longer ? ">" + delay : delay,
+                      static_cast<double>(reading.delay_ns)}
+               : no_cell(),
+      is_known ? Cell{absl::StrFormat("%+.0f", reading.lag_rate), reading.lag_rate} : no_cell(),
       has_ages ? Cell{short_time(p99_ns), static_cast<double>(p99_ns)} : no_cell(),
       number_cell(status.position),
       number_cell(status.gaps),

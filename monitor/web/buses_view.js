@@ -111,8 +111,9 @@ export class BusesView {
         spark, readings.series.get(bus.directory).bus.rows(["rate"], from_ms, kSparkWidth), from_ms,
         to_ms);
     const subscribers = visible_subscribers(bus, shows_observers);
-    const lag = worst(subscribers, "lag");
-    const delay = worst(subscribers, "delay_seconds");
+    const attached = subscribers.filter(subscriber => !is_missing(subscriber));
+    const lag = worst(attached, "lag");
+    const delay = worst(attached, "delay_seconds");
     return {
       key: bus.directory,
       class: is_bad_bus(bus) ? "is_bad" : "",
@@ -122,7 +123,7 @@ export class BusesView {
         ring ? count_text(bus.rate) : "–", spark, count_text(ring?.head),
         count_text(ring?.archived), count_text(ring?.durable),
         quiet_count(behind_head(bus, ring?.archived)), quiet_count(behind_head(bus, ring?.durable)),
-        count_text(bus.subscribers ? subscribers.length : null), quiet_count(lag ? lag.lag : null),
+        count_text(bus.subscribers ? attached.length : null), quiet_count(lag ? lag.lag : null),
         delay ? delay_text(delay) : "–", quiet_count(ring?.counters?.gaps ?? null),
         bad_count(ring?.counters?.lost ?? null),
         {text: ring?.journal ?? "–", class: is_bad_journal(bus) ? "bad" : ""}

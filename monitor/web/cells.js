@@ -13,6 +13,7 @@ export function quiet_count(value) {
 }
 
 export function delay_text(subscriber) {
+  if (subscriber.delay_seconds === null) return kNothing;
   if (!subscriber.delay_seconds) return "0";
   return (subscriber.delay_is_longer ? "> " : "") + duration_text(subscriber.delay_seconds * 1e9);
 }
@@ -52,6 +53,6 @@ export function subscriber_state(subscriber) {
 export const kRingShareHelp =
     "lag as % of the ring; at 100 % its next records are overwritten before it reads them";
 export function ring_share_text(subscriber, bus) {
-  return bus.capacity ? `${Math.min(100, Math.floor(subscriber.lag / bus.capacity * 100))} %` :
-                        kNothing;
+  if (!bus.capacity || subscriber.lag === null) return kNothing;
+  return `${Math.min(100, Math.floor(subscriber.lag / bus.capacity * 100))} %`;
 }
