@@ -350,7 +350,8 @@ FollowHandlers Book::handlers(const Subscriber& subscriber) {
 
 FollowResult Book::follow_bus() {
   absl::StatusOr<RecordSource> source =
-      open_source(options_.follow, "book", [](SubscriberOptions& subscriber) {
+      open_source(options_.follow, "book", [this](SubscriberOptions& subscriber) {
+        subscriber.observes = is_for_a_person(options_.follow);
         if (subscriber.start.kind != Start::Kind::kSnapshot) return;
         subscriber.start = Start::snapshot(kFoldOrders);
       });

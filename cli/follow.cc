@@ -1,5 +1,7 @@
 #include "cli/follow.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <iostream>
 #include <limits>
@@ -431,6 +433,10 @@ absl::StatusOr<SubscriberOptions> to_subscriber_options(const FollowOptions& opt
   subscriber.reattach = to_duration(options.reattach_seconds);
   subscriber.measure_every = options.measure;
   return subscriber;
+}
+
+bool is_for_a_person(const FollowOptions& options) {
+  return options.name.empty() && ::isatty(STDOUT_FILENO) == 1;
 }
 
 absl::StatusOr<RecordSource> open_source(const FollowOptions& options, const std::string& name,

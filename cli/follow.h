@@ -55,6 +55,8 @@ void add_policy_options(CLI::App& command, FollowOptions& options, bool keeps_st
 // Turns the texts into a subscriber's options; `name` is the command's. Errors: kInvalidArgument with the forms that exist.
 absl::StatusOr<SubscriberOptions> to_subscriber_options(const FollowOptions& options,
                                                         const std::string& name);
+// Whether a command only shows records to a person: at a terminal, and without --name.
+bool is_for_a_person(const FollowOptions& options);
 // A subscriber with those, once `choose` has seen them.
 absl::StatusOr<RecordSource> open_source(
     const FollowOptions& options, const std::string& name,

@@ -186,9 +186,13 @@ absl::Status Tail::show_event(const Event& event) const {
 }
 
 absl::StatusOr<RecordSource> Tail::open() {
-  if (!conflated_) return open_source(options_.follow, "tail");
+  const auto choose = [&](SubscriberOptions& options) {
+    options.observes = is_for_a_person(options_.follow);
+  };
+  if (!conflated_) return open_source(options_.follow, "tail", choose);
   absl::StatusOr<SubscriberOptions> options = to_subscriber_options(options_.follow, "tail");
   if (!options.ok()) return options.status();
+  choose(*options);
   absl::StatusOr<ConflatedReader> reader = ConflatedReader::open(
       *std::move(options), {.interval = std::chrono::nanoseconds(options_.conflate_ns)});
   if (!reader.ok()) return reader.status();

@@ -4,7 +4,11 @@ Every monitor reports it: health, subscribers, top, events, serve and its metric
 """
 
 import json
+import os
+import pty
+import shutil
 import signal
+import subprocess
 import unittest
 
 import harness
@@ -58,12 +62,13 @@ class Missing(serve_test.ServeTest, harness.BusTest):
         self.publish("next")
         return stuck
 
-    def roster(self):
+    def roster(self, state=None):
         try:
             roster = json.loads((self.folder / "es/roster.json").read_text())
         except FileNotFoundError:
             return []
-        return [one["name"] for one in roster["subscribers"]]
+        return sorted(one["name"] for one in roster["subscribers"]
+                      if state is None or one[state])
 
     def test_every_monitor_reports_it(self):
         stuck = self.stuck_over_a_restart()
@@ -178,16 +183,67 @@ class Missing(serve_test.ServeTest, harness.BusTest):
         self.until("it to be written down", lambda: "ended" in self.roster())
         publisher.kill()
         ended.kill()
-        roster = (self.folder / "es/roster.json").read_text()
+        listed = self.roster()
         socket = self.folder / "es/control.sock"
         socket.unlink()
         socket.mkdir()
         failed = self.start("failed", "publish", "--source", "synthetic:records=0")
         self.assertNotEqual(failed.wait(), DONE)
-        self.assertEqual((self.folder / "es/roster.json").read_text(), roster)
+        self.assertEqual(self.roster(), listed)
         socket.rmdir()
         self.publish("next")
         self.until("it to be missing", lambda: self.subscriber("ended", "missing"))
+
+    def test_a_list_of_another_session_or_another_bus_names_nobody(self):
+        publisher = self.publish()
+        tail = self.start_tail("ended")
+        self.until("it to be written down", lambda: "ended" in self.roster())
+        publisher.kill()
+        tail.kill()
+        copy = self.folder / "copy"
+        shutil.copytree(self.folder / "es", copy, ignore=shutil.ignore_patterns("*.sock"))
+        roster = (self.folder / "es/roster.json").read_text()
+        for bus in (copy, self.folder / "es"):
+            self.bus = str(bus)
+            if bus == copy:
+                said = self.publish("of the copy")
+            else:  # what a release that keeps no list leaves
+                self.publish("next").kill()
+                (bus / "roster.json").write_text(roster)
+                self.publish("one more").kill()
+                (bus / "roster.json").write_text(roster)
+                said = self.publish("last")
+            self.assertIn("is not of the last session of this bus", said.err())
+            self.assertEqual(self.health("--expect", "nobody")[1].count("missing"), 0)
+            said.kill()
+
+    def test_who_was_missing_before_is_missing_at_once_after_a_restart(self):
+        self.stuck_over_a_restart()
+        self.until("it to be written down as missing", lambda: self.roster("missing") == ["stuck"])
+        for process in self.running:
+            if process.name == "next":
+                process.kill()
+        self.publish("last")
+        self.assertIsNotNone(self.subscriber("stuck", "missing"))
+
+    def test_what_shows_records_at_a_terminal_is_not_expected_back(self):
+        publisher = self.publish()
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        shown = subprocess.Popen([harness.program(), "tail", "--bus", self.bus, "--format", "json"],
+                                 stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        self.addCleanup(shown.wait)
+        self.addCleanup(shown.kill)
+        self.start_tail("named")
+        self.until("it to be attached", lambda: self.subscriber("tail"))
+        self.assertTrue(self.subscriber("tail")["observes"])
+        self.until("the other to be written down", lambda: self.roster() == ["named"])
+        shown.kill()
+        publisher.kill()
+        self.publish("next")
+        self.until("the other to be back", lambda: self.subscriber("named", "live"))
+        self.assertEqual(self.roster(), ["named"])
 
     def test_without_a_journal_it_is_the_same(self):
         options = ("publish", "--journal", "none", "--source", "synthetic:records=0", "--pace", PACE)
