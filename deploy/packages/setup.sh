@@ -11,6 +11,7 @@ packages=(
   debhelper dpkg-dev  # the packages
   lintian             # what Debian has to say of them
   debootstrap         # a bare Debian to install them in
+  systemd-container   # its systemd in a container
   mmdebstrap buildah  # the image
   podman              # its health check
 )

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The packages, as an administrator meets them: lintian has no word to say; two builds are equal, bit
 # by bit; and in a bare Debian they are installed, used and purged, and nothing is left.
+# systemd_test.sh runs their units under systemd.
 #
 #   deploy/packages/test.sh [DIR]          two builds are made in DIR, by default build/packages
 #   deploy/packages/test.sh --built DIR    the packages in DIR/first are tested as they are
@@ -11,37 +12,17 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 if ((EUID == 0)) && [[ ${1-} != --inside ]]; then
-  exec unshare --mount --propagation private "$0" --inside "$@"
+  exec unshare --mount --propagation private deploy/packages/test.sh --inside "$@"
 fi
 [[ ${1-} == --inside ]] && shift
 built=false
 [[ ${1-} == --built ]] && built=true && shift
 work=$(mkdir -p "${1:-build/packages}" && cd "${1:-build/packages}" && pwd) || exit 1
-skip() { printf 'SKIPPED: %s\n' "$1"; exit 77; }
+. deploy/packages/checks.sh
 ((EUID == 0)) || skip "a chroot needs root"
 for tool in dh lintian debootstrap mmdebstrap buildah; do
   command -v "$tool" >/dev/null || skip "$tool is not there; deploy/packages/setup.sh installs it"
 done
-passed=0 failed=0
-
-check() {  # NAME COMMAND...: what it prints is shown where it fails
-  local name=$1
-  shift
-  if "$@" >"$work/output" 2>&1; then
-    printf 'passed: %s\n' "$name"
-    ((passed += 1))
-  else
-    printf 'FAILED: %s\n' "$name"
-    tail -n 40 "$work/output"
-    ((failed += 1))
-    return 1
-  fi
-}
-
-silent() {  # COMMAND...: it succeeds and prints nothing
-  local said
-  said=$("$@" 2>&1) && [[ -z $said ]] || { printf '%s\n' "$said"; return 1; }
-}
 
 equal_packages() {
   local deb same=0
@@ -111,8 +92,6 @@ fi
 root=$work/root
 rm -rf --one-file-system "$root"
 trap 'umount -R "$root/dev/shm" "$root/proc" 2>/dev/null; rm -rf --one-file-system "$root"' EXIT
-suite=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
-mirror=$(apt-get indextargets --format '$(REPO_URI)' | grep -v -e security -e updates | sort -u | head -n 1)
 check 'a bare Debian is made' debootstrap --variant=minbase "$suite" "$root" "$mirror" || exit 1
 mount -t proc proc "$root/proc" && mount -t tmpfs tmpfs "$root/dev/shm" || exit 1
 mkdir "$root/packages"
@@ -133,6 +112,13 @@ check 'dpkg purges them' inside dpkg --purge lapwing liblapwing-dev liblapwing1
 listing >"$work/after"
 check 'nothing is left' diff "$work/before" "$work/after"
 check 'nothing is left in shared memory' silent find "$root/dev/shm" -mindepth 1
+
+deploy/packages/systemd_test.sh "$work/first" "$work" | tee "$work/systemd"
+case ${PIPESTATUS[0]} in
+  77) ((skipped += 1)) ;;
+  *) ((passed += $(grep -c '^passed: ' "$work/systemd")))
+     ((failed += $(grep -c '^FAILED: ' "$work/systemd"))) ;;
+esac
 
 # podman and buildah share what they store; a name of this run alone.
 image=lapwing-test:$$
@@ -159,5 +145,5 @@ if check 'the image is made' deploy/container/build.sh "$work/first" "$image"; t
   buildah rm "$worker" >/dev/null
   buildah rmi "$image" >/dev/null
 fi
-printf '%d passed, %d failed, 0 skipped\n' "$passed" "$failed"
+printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 ((failed == 0))
