@@ -143,7 +143,7 @@ run_ctest() {
   local name=$1 preset=$2 start=$SECONDS status=0 report=$logs/${1//[^a-z0-9]/-}.xml
   local at_once=$jobs
   # Without sanitizers tests wait more than they compute.
-  [[ $preset == release ]] && at_once=$((jobs + 1))
+  [[ $preset == release ]] && at_once=$((jobs + 2))
   shift 2
   printf '\n=== %s\n' "$name"
   rm -f "$report"
