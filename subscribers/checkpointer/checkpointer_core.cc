@@ -23,15 +23,19 @@ namespace lapwing {
 namespace {
 
 // What anyone else makes there, root too, the owner could neither read nor replace.
-absl::Status check_owner(const std::string& bus) {
+// The group that may read the bus, and so its checkpoints; nullopt: none. Fails if the bus belongs to
+// another user.
+absl::StatusOr<std::optional<unsigned>> group_of_own_bus(const std::string& bus) {
   struct stat info{};
   if (::stat(bus.c_str(), &info) != 0) {
     return make_system_error(errno, absl::StrCat("cannot look at ", bus));
   }
-  if (info.st_uid == ::geteuid()) return absl::OkStatus();
-  return make_error(Errc::kNotPermitted,
-                    absl::StrCat(bus, " belongs to user ", info.st_uid, ", not to ", ::geteuid(),
-                                 "; run the checkpointer as the owner of the bus directory"));
+  if (info.st_uid != ::geteuid()) {
+    return make_error(Errc::kNotPermitted,
+                      absl::StrCat(bus, " belongs to user ", info.st_uid, ", not to ", ::geteuid(),
+                                   "; run the checkpointer as the owner of the bus directory"));
+  }
+  return (info.st_mode & S_IRGRP) != 0 ? std::optional<unsigned>(info.st_gid) : std::nullopt;
 }
 
 }  // namespace
@@ -64,9 +68,10 @@ absl::StatusOr<std::unique_ptr<CheckpointerCore>> CheckpointerCore::open(
     return placed;
   }
   const std::string& bus = options.subscriber.directory;
-  if (absl::Status owned = check_owner(bus); !owned.ok()) return owned;
+  const absl::StatusOr<std::optional<unsigned>> group = group_of_own_bus(bus);
+  if (!group.ok()) return group.status();
   std::unique_ptr<Disk> disk =
-      options.make_disk ? options.make_disk() : std::make_unique<PosixDisk>();
+      options.make_disk ? options.make_disk() : std::make_unique<PosixDisk>(*group);
   absl::StatusOr<std::string> directory =
       make_checkpoint_directory(*disk, bus, options.fold->shape().name);
   if (!directory.ok()) return directory.status();

@@ -128,6 +128,18 @@ class Access(harness.BusTest):
         self.assertEqual(follower.wait(), 0, follower.err())
         self.assertEqual(follower.summary()["records"], 20_000)
 
+    def test_a_member_of_the_group_reads_the_checkpoints(self):
+        self.start("checkpoint", "checkpoint", "--fold", "latest", "--every", 10_000,
+                   user=OWNER_UID, group=OWNER_GID, extra_groups=[BUS_GID])
+        folder = pathlib.Path(self.bus) / "checkpoint" / "latest"
+        self.until("a checkpoint", lambda: list(folder.glob("*.ckpt")))
+        member = {"user": MEMBER_UID, "group": MEMBER_UID, "extra_groups": [BUS_GID]}
+        state = self.run_to_end("state", "state", "--fold", "latest", "--limit", 1, **member)
+        self.assertTrue(state.out())
+        stranger = {"user": STRANGER_UID, "group": STRANGER_GID, "extra_groups": []}
+        refused = self.start("refused", "state", "--fold", "latest", **stranger)
+        self.assertNotEqual(refused.wait(), 0)
+
     def test_a_member_of_the_group_changes_nothing(self):
         said = self.as_user(MEMBER_UID, MEMBER_UID, [BUS_GID], self.attacks())
         refused = {"EACCES", "EPERM", "EBADF", "EINVAL"}
