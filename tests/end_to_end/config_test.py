@@ -1,6 +1,7 @@
 """`--config FILE`: a command's options from TOML. The command line wins, and what is wrong is named."""
 
 import json
+import subprocess
 import unittest
 
 import harness
@@ -57,13 +58,27 @@ class Config(harness.ProgramTest):
 
     def test_no_file_exhausts_the_stack(self):
         deep = ".".join(["a"] * 200_000)
+        # A string may end in one or two quotes more than the three that close it.
+        strings = [f"x = {quote * 3}x{quote * count}" for quote in "\"'" for count in (3, 4, 5)]
         for text in (f"{deep} = 1\n", f"[{deep}]\n", f"[[{deep}]]\n", f"x = {{ {deep} = 1 }}\n",
-                     f"x = [\n{{ {deep} = 1 }}]\n", f"'a'.{deep} = 1\n", f'"#".{deep} = 1\n'):
-            self.refused(text, "a key has more than 32 parts")
+                     f"'a'.{deep} = 1\n", f'"#".{deep} = 1\n', f"a = 1\r{deep} = 1\n"):
+            self.refused(text, "line 1 has more than 256 dots")
+        for first in (*strings, "x = [", "# \"", "x = '\\'", 'x = "\\""', 'x = "\\\\"'):
+            self.refused(f"{first}\n{deep} = 1\n", "line 2 has more than 256 dots")
         self.refused("x = " + "[" * 100_000, "line 1")
         self.refused("x = " + "{ a = " * 100_000, "line 1")
 
-    def test_dots_in_values_and_comments_are_no_parts_of_a_key(self):
+    def test_the_deepest_file_fits_the_smallest_stack(self):
+        """Nested tables of a header, a key and values within values, as many dots a line as are allowed."""
+        key = ".".join(["a"] * 256)
+        for depth in (1, 2, 4, 100, 250):
+            path = self.config(f"[{key}]\n{key} = " + f"[\n{{ {key} = " * depth + "1" + "}]" * depth + "\n")
+            done = subprocess.run(["sh", "-c", 'ulimit -s 256; exec "$0" "$@"', harness.program(), "publish",
+                                   "--config", path], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, USAGE, done.stderr)
+            self.assertRegex(done.stderr, "maximum nested value depth" if depth > 1 else "has no option `a`")
+
+    def test_dots_in_values_and_comments_are_allowed(self):
         dots = "." * 100
         self.bus = self.folder / f"bus{dots}"
         text = self.publisher_config(f"summary = true # {dots}\n# {dots}\n")
