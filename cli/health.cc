@@ -138,7 +138,9 @@ std::optional<Health> ill_subscribers(const std::vector<SubscriberStatus>& subsc
     (is_own(one, owner) ? reasons : reasons_of_others)
         .push_back(absl::StrCat(named(one, owner), " ", why));
   }
-  for (const std::string& name : options.expected) {
+  for (auto given = options.expected.begin(); given != options.expected.end(); ++given) {
+    const std::string& name = *given;
+    if (std::find(options.expected.begin(), given, name) != given) continue;  // given twice
     // A missing one is among the reasons already.
     if (std::ranges::find(subscribers, name, &SubscriberStatus::name) != subscribers.end())
       continue;
@@ -213,6 +215,13 @@ int show_health(const HealthOptions& options) {
   return health->exit_code;
 }
 
+// Of a name for --expect; empty: nothing is wrong with it.
+std::string why_no_name(const std::string& name) {
+  return name.empty() ? "the name is empty. Give the name of a subscriber as `lapwing subscribers` "
+                        "shows it"
+                      : "";
+}
+
 }  // namespace
 
 void add_health(CLI::App& app, Run& run) {
@@ -230,6 +239,7 @@ void add_health(CLI::App& app, Run& run) {
   command
       .add_option("--expect", options->expected,
                   "name of a subscriber that has to be attached; can be given several times")
+      ->check(CLI::Validator(why_no_name, ""))
       ->type_name("NAME");
   command
       .add_flag("--ignore-subscribers", options->ignores_subscribers,

@@ -25,6 +25,7 @@
 #include "cli/users_option.h"
 #include "cli/version.h"
 #include "lapwing/error.h"
+#include "monitor/http/host_name.h"
 #include "monitor/http/server.h"
 #include "monitor/http/token.h"
 #include "os/kernel.h"
@@ -69,18 +70,38 @@ struct ServeOptions {
   std::uint64_t interval_ns = kNsPerSecond;
 };
 
-absl::StatusOr<std::vector<ExpectedSubscriber>> parse_expected(
+absl::StatusOr<ExpectedSubscriber> parse_expected(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == text.size()) {
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("\"", text,
+                                   "\" is not BUS:NAME. Give the name of a bus as `lapwing top` "
+                                   "shows it, a colon, and the name of a subscriber: es:logger"));
+  }
+  return ExpectedSubscriber{text.substr(0, colon), text.substr(colon + 1)};
+}
+
+// Each once.
+absl::StatusOr<std::vector<ExpectedSubscriber>> parse_all_expected(
     const std::vector<std::string>& texts) {
   std::vector<ExpectedSubscriber> expected;
-  for (const std::string& text : texts) {
-    const std::size_t colon = text.find(':');
-    if (colon == std::string::npos || colon == 0 || colon + 1 == text.size()) {
-      return make_error(Errc::kInvalidArgument,
-                        absl::StrCat("--expect ", text, " is not BUS:NAME"));
-    }
-    expected.push_back({text.substr(0, colon), text.substr(colon + 1)});
+  for (auto text = texts.begin(); text != texts.end(); ++text) {
+    if (std::find(texts.begin(), text, *text) != text) continue;
+    absl::StatusOr<ExpectedSubscriber> one = parse_expected(*text);
+    if (!one.ok()) return one.status();
+    expected.push_back(*std::move(one));
   }
   return expected;
+}
+
+absl::StatusOr<std::vector<std::string>> parse_hosts(const std::vector<std::string>& texts) {
+  std::vector<std::string> hosts;
+  for (const std::string& text : texts) {
+    absl::StatusOr<std::string> host = parse_host_name(text);
+    if (!host.ok()) return host.status();
+    hosts.push_back(*std::move(host));
+  }
+  return hosts;
 }
 
 absl::StatusOr<HttpServerOptions> server_options(const ServeOptions& options) {
@@ -100,8 +121,10 @@ absl::StatusOr<HttpServerOptions> server_options(const ServeOptions& options) {
     return make_error(Errc::kInvalidArgument,
                       "a socket in the file system takes neither a token nor TLS");
   }
-  absl::StatusOr<std::vector<ExpectedSubscriber>> expected = parse_expected(options.expected);
+  absl::StatusOr<std::vector<ExpectedSubscriber>> expected = parse_all_expected(options.expected);
   if (!expected.ok()) return expected.status();
+  absl::StatusOr<std::vector<std::string>> hosts = parse_hosts(options.hosts);
+  if (!hosts.ok()) return hosts.status();
   absl::StatusOr<WatchedUsers> users = parse_watched_users(options.users);
   if (!users.ok()) return users.status();
   absl::StatusOr<std::string> token = std::string();
@@ -113,7 +136,7 @@ absl::StatusOr<HttpServerOptions> server_options(const ServeOptions& options) {
       .listen = *std::move(listen),
       .tls_certificate = options.tls_certificate,
       .tls_key = options.tls_key,
-      .gate = {.token = *std::move(token), .hosts = options.hosts},
+      .gate = {.token = *std::move(token), .hosts = *std::move(hosts)},
       .machine = {.directories = options.buses, .users = *std::move(users)},
       .interval_ns = options.interval_ns,
       .metrics = {.version = release(), .revision = revision(), .expected = *std::move(expected)}};
@@ -238,6 +261,7 @@ void add_serve(CLI::App& app, Run& run) {
   command
       .add_option("--expect", options->expected,
                   "a subscriber that must be attached; a metric reports if it is not")
+      ->check(parsed_by(parse_expected))
       ->type_name("BUS:NAME");
   command.add_option("--listen", options->listen, "an IP address and a port, or unix:PATH")
       ->check(parsed_by(parse_listen_address))
@@ -250,6 +274,7 @@ void add_serve(CLI::App& app, Run& run) {
   command
       .add_option("--host", options->hosts,
                   "a name by which browsers know this machine, besides localhost")
+      ->check(parsed_by(parse_host_name))
       ->type_name("NAME");
   command.add_option("--tls-cert", options->tls_certificate, "certificate chain, PEM")
       ->type_name("FILE");

@@ -174,7 +174,9 @@ class Config(harness.ProgramTest):
             f'listen = "unix:{sockets}/http"\nhost = ["md1", "md2"]\nexpect = "a:b"\n'))
         self.until("its address", lambda: "unix:" in server.out())
         self.assertEqual(server.stop(), DONE)
-        self.refused('expect = ["a:b", "nonsense"]\nhost = [["a"]]\n', "`host` takes",
+        self.refused('host = [["a"]]\n', "`host` takes", command="serve")
+        self.refused('expect = ["a:b", "nonsense"]\n', "line 1", '"nonsense" is not BUS:NAME', command="serve")
+        self.refused('host = ["md1", "https://md2.example"]\n', "line 1", '"https://md2.example" is not a host name',
                      command="serve")
 
 

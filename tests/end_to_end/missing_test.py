@@ -158,6 +158,8 @@ class Missing(serve_test.ServeTest, harness.BusTest):
         code, words = self.health("--expect", "away")
         self.assertEqual(code, ILL)
         self.assertIn("away is expected and not attached", words)
+        words = self.health("--expect", "away", "--expect", "here", "--expect", "away")[1]
+        self.assertEqual(words.count("away"), 1, words)
         tail.signal(signal.SIGSTOP)
         self.until("it to stand", lambda: self.subscriber("here")["stopped"])
         code, words = self.health()

@@ -58,6 +58,13 @@ WRONG = {
 # value, and not the option.
 BESIDE = {("publish", "--thread-priority"): ["--thread-policy", "fifo"]}
 RIGHT = {("publish", "--thread-nice"): {"-1"}}
+# Values that are wrong for one option only.
+WRONG_FOR = {
+    ("health", "--expect"): ("",),
+    ("serve", "--expect"): (":", "es:", ":logger"),
+    ("serve", "--host"): ("", "*", "https://mon.example", "mon.example:8443", "mon.example/", "mon example",
+                          "10.0.0.256"),
+}
 FORMS = {
     ("publish", "--source", "x"): "--source: \"x\" is not a source; the forms are",
     ("publish", "--pace", "x"): "--pace: \"x\" is not a pace; give max, recorded",
@@ -105,7 +112,8 @@ def wrong_values(command, option, shown):
         first = words[1].split(",")[0]
         return words[1].split(","), (first.capitalize(), first[:-1], "x", "")
     right = RIGHT.get((command, option), ())
-    return [], [value for value in WRONG[shown] if value not in right]  # a new kind needs wrong values
+    wrong = WRONG[shown] + WRONG_FOR.get((command, option), ())
+    return [], [value for value in wrong if value not in right]  # a new kind needs wrong values
 
 
 class WrongOptions(unittest.TestCase):
