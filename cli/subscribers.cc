@@ -63,31 +63,35 @@ void print_table(const PublisherStatus& publisher) {
             << " disconnected so far\n";
 }
 
-// A name that is not missing is an error, so that a typing error is noticed.
+// Forgets each name, and reports those that it could not. A name that is not missing is an error, so
+// that a typing error is noticed.
 int forget_subscribers(const SubscribersOptions& options) {
   const std::uint64_t deadline_ns = monotonic_ns() + kPublisherAnswerNs;
   absl::StatusOr<ControlClient> client = connect_to_publisher(options.bus, "lapwing", deadline_ns);
   if (!client.ok()) return fail(client.status());
-  std::uint64_t count = 0;
   if (options.forgets_all) {
     const absl::StatusOr<std::uint64_t> forgotten = client->forget_all(deadline_ns);
     if (!forgotten.ok()) return fail(forgotten.status());
-    count = *forgotten;
+    std::cout << "removed " << count_text(*forgotten, "missing subscriber") << '\n';
   }
+  int code = kExitDone;
   for (const std::string& name : options.forgotten) {
     const absl::StatusOr<std::uint64_t> forgotten = client->forget(name, deadline_ns);
-    if (!forgotten.ok()) return fail(forgotten.status());
-    if (*forgotten == 0) {
-      return fail(make_error(Errc::kNotFound,
+    if (!forgotten.ok()) {
+      code = fail(make_error(errc_of(forgotten.status()),
+                             absl::StrCat("--forget ", name, ": ", forgotten.status().message())));
+    } else if (*forgotten == 0) {
+      code = fail(make_error(Errc::kNotFound,
                              absl::StrCat("--forget ", name,
                                           ": no missing subscriber has that name. Run `lapwing "
                                           "subscribers --bus ",
                                           options.bus, "` to list missing subscribers.")));
+    } else {
+      std::cout << "removed " << count_text(*forgotten, "missing subscriber") << " named "
+                << printable(name) << '\n';
     }
-    count += *forgotten;
   }
-  std::cout << "removed " << count_text(count, "missing subscriber") << '\n';
-  return kExitDone;
+  return code;
 }
 
 int show_subscribers(const SubscribersOptions& options) {

@@ -138,6 +138,24 @@ class Missing(serve_test.ServeTest, harness.BusTest):
         self.until("the other to be back", lambda: self.subscriber("good", "live"))
         self.assertIsNone(self.subscriber("stuck"))
 
+    def test_each_name_is_forgotten_although_one_is_wrong(self):
+        publisher = self.publish()
+        for name in ("a", "b", "c"):
+            self.start_tail(name).signal(signal.SIGSTOP)
+        self.until("them to be written down", lambda: set(self.roster()) >= {"a", "b", "c"})
+        publisher.kill()
+        self.publish("next")
+        for name in ("a", "b", "c"):
+            self.until(f"{name} to be missing", lambda name=name: self.subscriber(name, "missing"))
+        forget = self.run_to_end("forget", "subscribers", "--forget", "a", "--forget", "nix",
+                                 "--forget", "b", expect=1)
+        self.assertIn("--forget nix: no missing subscriber has that name", forget.err())
+        self.assertEqual(forget.out(), "removed 1 missing subscriber named a\n"
+                                       "removed 1 missing subscriber named b\n")
+        self.assertEqual([one["name"] for one in self.ask_json("subscribers")["subscribers"]], ["c"])
+        forget = self.run_to_end("all", "subscribers", "--forget-all")
+        self.assertEqual(forget.out(), "removed 1 missing subscriber\n")
+
     def test_after_a_close_who_ended_with_it_is_not_missing(self):
         publisher = self.publish()
         stuck = self.start_tail("stuck")
