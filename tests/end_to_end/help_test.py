@@ -14,7 +14,8 @@ import harness
 import mbo_records as mbo
 
 DONE, OTHER, USAGE = 0, 1, 2
-CLI = pathlib.Path(__file__).resolve().parents[2] / "cli"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CLI = ROOT / "cli"
 COMMANDS = ("publish", "tail", "book", "record", "export", "checkpoint", "info", "verify", "repair",
             "state", "subscribers", "events", "cursors", "pipe", "ping", "buses", "top", "serve", "health",
             "doctor", "completion", "manual")
@@ -55,6 +56,26 @@ def seed_of_key(key):
     word = (word * pow(0xBF58476D1CE4E5B9, -1, 1 << 64)) & MASK
     word = word ^ (word >> 30) ^ (word >> 60)
     return (word - 0x9E3779B97F4A7C15) & MASK
+
+
+class Documents(unittest.TestCase):
+    # Options of other programs.
+    OTHERS = {"--enable-native-access", "--virtual-time-budget", "--shm-size", "--ipc", "--security-opt", "--ulimit"}
+
+    def test_they_name_only_options_that_exist(self):
+        known = set().union(*(re.findall(r"--[a-z][a-z-]+", help_of(*command))
+                              for command in ((), *((command,) for command in COMMANDS))))
+        documents = [ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("bindings/*/README.md")]
+        named = {}
+        for document in documents:
+            text = document.read_text()
+            in_commands = re.findall(r"(?:^ {4}|`)(?:lapwing .*?)(?:`|$)", text, re.M)
+            for option in [*re.findall(r"`(--[a-z][a-z-]+)", text),
+                           *re.findall(r" (--[a-z][a-z-]+)", "\n".join(in_commands))]:
+                named.setdefault(option, document.name)
+        self.assertGreater(len(named), 50, "the documents are read wrongly")
+        unknown = {option: name for option, name in named.items() if option not in known | self.OTHERS}
+        self.assertEqual(unknown, {})
 
 
 class Options(unittest.TestCase):
