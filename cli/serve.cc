@@ -204,12 +204,15 @@ class EndWatch {
 void reload(HttpServer& server) {
   const absl::Status done = server.reload_tls();
   if (done.ok()) {
-    say("reloaded the certificate and the key");
+    say(LogEntry{LogLevel::kInfo, "reloaded", "reloaded the certificate and the key"});
   } else if (errc_of(done) == Errc::kUnsupported) {
-    say(std::string(done.message()));
+    say(LogEntry{LogLevel::kWarning, "not-reloaded", std::string(done.message())});
   } else {
-    say(absl::StrCat("the certificate could not be reloaded; the old one stays in use: ",
-                     done.message()));
+    say(LogEntry{LogLevel::kWarning,
+                 "not-reloaded",
+                 absl::StrCat("the certificate could not be reloaded; the old one stays in use: ",
+                              done.message()),
+                 {{"errc", name_of(errc_of(done))}}});
   }
 }
 

@@ -1,9 +1,12 @@
 #include "monitor/http/server.h"
 
+#include <fcntl.h>
+#include <openssl/err.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
@@ -23,6 +26,7 @@
 #include "monitor/http/views.h"
 #include "os/start_thread.h"
 #include "os/system_error.h"
+#include "os/unique_fd.h"
 
 namespace lapwing {
 namespace {
@@ -34,49 +38,88 @@ namespace asio = boost::asio;
 constexpr int kSendBufferBytes = 32 * 1024;
 constexpr std::chrono::milliseconds kAcceptPause{500};
 constexpr int kAcceptsAtOnce = 64;
+constexpr std::size_t kPemBytesMax = 1 << 20;
+
+// A restart does not help, so that a service manager must not try it.
+absl::Status unusable(absl::string_view why) {
+  return make_error(Errc::kInvalidArgument, std::string(why));
+}
 
 // A group may read it: Debian keeps keys in the group ssl-cert.
-absl::Status check_key_file(const std::string& path) {
-  struct stat info{};
-  if (::stat(path.c_str(), &info) != 0) {
-    return make_system_error(errno, absl::StrCat("the key ", path));
-  }
+absl::Status check_key_mode(const std::string& path, const struct stat& info) {
   if (info.st_uid != ::geteuid() && info.st_uid != 0) {
-    return make_error(Errc::kNotPermitted,
-                      absl::StrCat("the key ", path, " belongs to user ", info.st_uid,
-                                   ". It must belong to the user of this process or to root."));
+    return unusable(absl::StrCat("the key ", path, " belongs to user ", info.st_uid,
+                                 ". It must belong to the user of this process or to root."));
   }
   if ((info.st_mode & (S_IWGRP | S_IROTH | S_IWOTH)) != 0) {
-    return make_error(
-        Errc::kNotPermitted,
-        absl::StrCat("the key ", path, " is accessible to other users. Run `chmod g-w,o-rwx ", path,
-                     "`, and create a new key if someone may have read it."));
+    return unusable(absl::StrCat("the key ", path,
+                                 " is accessible to other users. Run `chmod g-w,o-rwx ", path,
+                                 "`, and create a new key if someone may have read it."));
   }
   return absl::OkStatus();
 }
 
+// `what` names the file in messages: "the key key.pem".
+absl::StatusOr<std::string> read_pem(const std::string& path, const std::string& what,
+                                     bool is_key) {
+  const UniqueFd file =
+      UniqueFd::opened_by([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
+  struct stat info{};
+  if (!file.valid() || ::fstat(file.get(), &info) != 0) {
+    return unusable(make_system_error(errno, what).message());
+  }
+  if (!S_ISREG(info.st_mode)) return unusable(absl::StrCat(what, " is not a regular file"));
+  if (is_key) {
+    if (absl::Status safe = check_key_mode(path, info); !safe.ok()) return safe;
+  }
+  std::string text(kPemBytesMax + 1, '\0');
+  const ssize_t bytes = ::pread(file.get(), text.data(), text.size(), 0);
+  if (bytes < 0) return unusable(make_system_error(errno, what).message());
+  text.resize(static_cast<std::size_t>(bytes));
+  if (text.size() > kPemBytesMax) {
+    return unusable(absl::StrCat(what, " has more than ", kPemBytesMax, " bytes"));
+  }
+  return text;
+}
+
+// OpenSSL's reason for a file that it could not use. asio gives a number without a text.
+std::string openssl_reason(const ErrorCode& error) {
+  const unsigned long last = ERR_peek_last_error();
+  const char* const reason =
+      ERR_reason_error_string(last != 0 ? last : static_cast<unsigned long>(error.value()));
+  return reason != nullptr ? reason : error.message();
+}
+
 absl::StatusOr<asio::ssl::context> tls_context(const HttpServerOptions& options) {
-  if (absl::Status safe = check_key_file(options.tls_key); !safe.ok()) return safe;
+  const std::string certificate_file = absl::StrCat("the certificate ", options.tls_certificate);
+  const std::string key_file = absl::StrCat("the key ", options.tls_key);
+  const absl::StatusOr<std::string> certificate =
+      read_pem(options.tls_certificate, certificate_file, /*is_key=*/false);
+  if (!certificate.ok()) return certificate.status();
+  const absl::StatusOr<std::string> key = read_pem(options.tls_key, key_file, /*is_key=*/true);
+  if (!key.ok()) return key.status();
   asio::ssl::context context(asio::ssl::context::tls_server);
   context.set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
                       asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 |
                       asio::ssl::context::no_tlsv1_1);
+  // Without it OpenSSL asks for the passphrase at the terminal.
+  context.set_password_callback(
+      [](std::size_t, asio::ssl::context::password_purpose) { return std::string(); });
   ErrorCode error;
-  context.use_certificate_chain_file(options.tls_certificate, error);
+  context.use_certificate_chain(asio::buffer(*certificate), error);
   if (error) {
-    return make_error(
-        Errc::kInvalidArgument,
-        absl::StrCat("the certificate ", options.tls_certificate, ": ", error.message()));
+    return unusable(absl::StrCat(certificate_file, ": ", openssl_reason(error),
+                                 ". Give a certificate chain in PEM."));
   }
-  context.use_private_key_file(options.tls_key, asio::ssl::context::pem, error);
+  context.use_private_key(asio::buffer(*key), asio::ssl::context::pem, error);
   if (error) {
-    return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("the key ", options.tls_key, ": ", error.message()));
+    return unusable(absl::StrCat(key_file, ": ", openssl_reason(error),
+                                 ". Give a private key in PEM, without a passphrase, that fits the "
+                                 "certificate."));
   }
   if (SSL_CTX_check_private_key(context.native_handle()) != 1) {
-    return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("the key ", options.tls_key, " does not match the certificate ",
-                                   options.tls_certificate));
+    return unusable(
+        absl::StrCat("the key ", options.tls_key, " does not match ", certificate_file));
   }
   return context;
 }

@@ -39,8 +39,9 @@ struct HttpServerOptions {
 
 class HttpServer {
  public:
-  // Listens; what connects is served from start() on. Errors: kInvalidArgument (the certificate, the
-  // key), kNotPermitted (everybody may read the key, or it belongs to another user), kBusTaken (somebody listens there), kNotPermitted, kNotALapwingFile, kPathTooLong, kSystem.
+  // Listens; what connects is served from start() on. Errors: kInvalidArgument (the certificate or
+  // the key cannot be read or used, or the key is not private), kBusTaken (somebody listens there),
+  // kNotPermitted, kNotALapwingFile, kPathTooLong, kSystem.
   static absl::StatusOr<HttpServer> open(HttpServerOptions options);
 
   HttpServer(HttpServer&&) noexcept;

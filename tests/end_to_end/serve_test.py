@@ -432,16 +432,69 @@ class Access(ServeTest):
         for mode in (0o644, 0o602, 0o660):
             key.chmod(mode)
             refused = self.start("refused", "serve", *options)
-            self.assertNotEqual(refused.wait(), DONE)
+            self.assertEqual(refused.wait(), USAGE)
             self.assertIn(f"chmod g-w,o-rwx {key}", refused.err())
         if os.geteuid() == 0:
             os.chown(key, 61_011, 0)
             refused = self.start("refused", "serve", *options)
-            self.assertNotEqual(refused.wait(), DONE)
+            self.assertEqual(refused.wait(), USAGE)
             self.assertIn("belongs to user 61011", refused.err())
             os.chown(key, 0, 0)
         key.chmod(0o640)  # of the group ssl-cert, say
         self.serve("--tls-cert", certificate, "--tls-key", key)
+
+    def test_an_unusable_certificate_or_key_is_wrong_usage(self):
+        certificate, key = self.make_certificate()
+        folder, pipe, text, secret = (self.folder / name for name in ("folder", "pipe", "text", "secret"))
+        folder.mkdir(0o700)
+        os.mkfifo(pipe, 0o600)
+        text.touch(0o600)
+        text.write_text("no PEM")
+        subprocess.run(["openssl", "genrsa", "-aes128", "-passout", "pass:x", "-out", secret, "2048"],
+                       check=True, capture_output=True)
+        secret.chmod(0o600)
+        (self.folder / "other").mkdir()
+        other = make_certificate(self.folder / "other", "other")[1]
+        for files, reason in (
+                ((self.folder / "none", key), "none: No such file or directory"),
+                ((certificate, self.folder / "none"), "none: No such file or directory"),
+                ((folder, key), "folder is not a regular file"),
+                ((certificate, folder), "folder is not a regular file"),
+                ((pipe, key), "pipe is not a regular file"),
+                ((certificate, pipe), "pipe is not a regular file"),
+                ((text, key), "the certificate .*text: [a-z ]+. Give a certificate chain in PEM"),
+                ((certificate, text), "the key .*text: [a-zA-Z: ]+. Give a private key in PEM"),
+                ((certificate, secret), "the key .*secret: [a-z0-9 ]+. Give a private key in PEM, without a passphrase"),
+                ((certificate, other), "the key .*other/key.pem: key values mismatch")):
+            with self.subTest(files=files):
+                refused = self.start("refused", "serve", "--listen", "127.0.0.1:0", "--tls-cert", files[0],
+                                     "--tls-key", files[1])
+                self.assertEqual(refused.wait(), USAGE, refused.err())
+                self.assertRegex(refused.err(), reason)
+                self.assertNotIn("asio", refused.err())
+
+    def test_a_hang_up_without_tls_is_answered_with_a_sentence(self):
+        server = self.serve()
+        server.signal(signal.SIGHUP)
+        self.until("it to be said", lambda: "SIGHUP has no effect" in server.err())
+        self.assertIn("without --tls-cert", server.err())
+        self.assertEqual(server.stop(), DONE)
+
+    def test_a_reload_that_fails_is_a_warning(self):
+        certificate, key = self.make_certificate()
+        server = self.serve("--log", "json", "--tls-cert", certificate, "--tls-key", key)
+
+        def reload():
+            before = len(server.err().splitlines())
+            server.signal(signal.SIGHUP)
+            lines = self.until("it to be said", lambda: server.err().splitlines()[before:])
+            return json.loads(lines[0])
+        good = reload()
+        self.assertEqual((good["level"], good["event"]), ("info", "reloaded"))
+        certificate.unlink()
+        bad = reload()
+        self.assertEqual((bad["level"], bad["event"]), ("warning", "not-reloaded"))
+        self.assertIn(f"{certificate}: No such file", bad["message"])
 
     def test_a_new_certificate_is_read_at_a_hang_up(self):
         certificate, key = self.make_certificate()
