@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/not_shown.h"
+#include "lapwing/error.h"
 #include "monitor/time_text.h"
 #include "os/printable.h"
 
@@ -51,6 +52,19 @@ std::string journal_text(const RingStatus& ring) {
 
 bool is_bad(const RingStatus& ring) {
   return ring.journal.state == JournalState::kFailed || ring.journal.state == JournalState::kShed;
+}
+
+// Problems first, then healthy buses, then those that ended.
+int rank_of(const BusReading& bus) {
+  const bool has_ended =
+      bus.ring.ok() ? bus.state == PublisherState::kGone || bus.state == PublisherState::kClosed
+                    : errc_of(bus.ring.status()) == Errc::kNotFound ||
+                          errc_of(bus.ring.status()) == Errc::kNoBus;
+  if (has_ended) return 2;
+  const bool is_ill = !bus.ring.ok() || bus.state != PublisherState::kRunning ||
+                      is_bad(*bus.ring) || !bus.subscribers.ok() ||
+                      std::ranges::any_of(*bus.subscribers, &SubscriberReading::needs_person);
+  return is_ill ? 0 : 1;
 }
 
 std::uint64_t behind(Sequence position, Sequence head) {
@@ -208,7 +222,10 @@ Table bus_table(const MachineReading& reading, const RateTrails& trails, bool in
                {"lost", 1, true},
                {"pid", 7, true},
                {"directory", 9, false}});
-  for (const BusReading& bus : reading.buses) table.add(bus_row(bus, trails, in_ascii));
+  std::vector<const BusReading*> buses;
+  for (const BusReading& bus : reading.buses) buses.push_back(&bus);
+  std::ranges::stable_sort(buses, {}, [](const BusReading* bus) { return rank_of(*bus); });
+  for (const BusReading* bus : buses) table.add(bus_row(*bus, trails, in_ascii));
   return table;
 }
 

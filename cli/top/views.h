@@ -18,7 +18,7 @@ namespace lapwing::cli {
 using RateTrails = std::map<std::string, std::deque<double>>;
 inline constexpr std::size_t kTrailMax = 16;
 
-// `in_ascii`: the terminal has no other characters.
+// Buses with problems first, then healthy ones, then those that ended. `in_ascii`: the terminal has no other characters.
 Table bus_table(const MachineReading& reading, const RateTrails& trails, bool in_ascii);
 // Of all buses, or of the one in that directory.
 Table subscriber_table(const MachineReading& reading, const std::string& directory = "");

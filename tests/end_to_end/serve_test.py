@@ -476,7 +476,7 @@ class Access(ServeTest):
     def test_a_hang_up_without_tls_is_answered_with_a_sentence(self):
         server = self.serve()
         server.signal(signal.SIGHUP)
-        self.until("it to be said", lambda: "SIGHUP has no effect" in server.err())
+        self.until("it to be said", lambda: "there is no certificate to reload" in server.err())
         self.assertIn("without --tls-cert", server.err())
         self.assertEqual(server.stop(), DONE)
 
