@@ -138,6 +138,15 @@ class Missing(serve_test.ServeTest, harness.BusTest):
         self.until("the other to be back", lambda: self.subscriber("good", "live"))
         self.assertIsNone(self.subscriber("stuck"))
 
+    def test_without_a_publisher_the_exit_code_is_5(self):
+        for options in ((), ("--json",), ("--forget", "x"), ("--forget-all",)):
+            self.run_to_end("nowhere", "subscribers", *options, expect=NO_PUBLISHER)
+        publisher = self.publish()
+        (self.folder / "es/control.sock").unlink()
+        self.run_to_end("unlinked", "subscribers", expect=NO_PUBLISHER)
+        publisher.kill()
+        self.run_to_end("killed", "subscribers", expect=NO_PUBLISHER)
+
     def test_each_name_is_forgotten_although_one_is_wrong(self):
         publisher = self.publish()
         for name in ("a", "b", "c"):
