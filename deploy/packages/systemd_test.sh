@@ -313,6 +313,8 @@ check 'the monitor reloads its certificate' reloaded
 check 'the units stop, and nothing is announced' stopped
 check 'without a publisher, its user cannot start one' all_refused
 check 'a publisher that was killed leaves its ring' ring_left
+# What an administrator forgets: units that are enabled and run.
+check 'units run when it is purged' inside systemctl enable --now lapwing-publish@es lapwing-serve
 check 'the package is purged' inside dpkg --purge lapwing
 check 'nothing is left' silent left_over
 printf '%d passed, %d failed, 0 skipped\n' "$passed" "$failed"
