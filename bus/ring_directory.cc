@@ -1,5 +1,6 @@
 #include "bus/ring_directory.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
@@ -10,11 +11,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "lapwing/error.h"
-#include "os/posix_io.h"
+#include "os/path.h"
+#include "os/shared_directory.h"
 #include "os/sharing.h"
 #include "os/system_error.h"
 #include "proto/ring_layout.h"
@@ -35,32 +38,35 @@ std::string first_choice(std::optional<unsigned> group) {
   return path;
 }
 
-bool is_own_directory(const std::string& path) {
-  struct stat found{};
-  return lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == geteuid();
+enum class FirstChoice { kAbsent, kOwn, kTaken };
+
+// Taken: another user owns it, or has mounted a file system there.
+FirstChoice state_of(const SharedDirectory& shared, const std::string& path) {
+  const auto entry = shared.look_at(name_in_directory(path));
+  if (!entry) return FirstChoice::kAbsent;
+  const bool is_own = entry->is_same_device && entry->owner == geteuid();
+  return is_own ? FirstChoice::kOwn : FirstChoice::kTaken;
 }
 
 // The directories with a suffix behind a dot that belong to this user and grant no more than
-// due_mode.
-std::vector<std::string> other_choices(std::optional<unsigned> group) {
+// due_mode, among the first kNamesVisitedMax names of /dev/shm.
+std::vector<std::string> other_choices(const SharedDirectory& shared,
+                                       std::optional<unsigned> group) {
+  const std::string prefix = name_in_directory(first_choice(group)) + ".";
   std::vector<std::string> found;
-  const auto names = PosixDisk().list(kSharedMemory);
-  if (!names.ok()) return found;
-  for (const std::string& name : *names) {
-    std::string path = absl::StrCat(kSharedMemory, "/", name);
-    if (!path.starts_with(first_choice(group) + ".") || !is_own_directory(path)) continue;
-    struct stat info{};
-    const bool is_closed =
-        lstat(path.c_str(), &info) == 0 && (info.st_mode & 07777 & ~due_mode(group)) == 0;
-    if (is_closed) found.push_back(std::move(path));
-  }
+  shared.visit_names(kNamesVisitedMax, [&](const char* name, unsigned char type) {
+    if (type != DT_DIR && type != DT_UNKNOWN) return;
+    if (std::strncmp(name, prefix.c_str(), prefix.size()) != 0) return;
+    const auto entry = shared.look_at(name);
+    if (!entry || !entry->is_directory_of(geteuid())) return;
+    if ((entry->mode & 07777 & ~due_mode(group)) != 0) return;
+    found.push_back(absl::StrCat(kSharedMemory, "/", name));
+  });
   std::sort(found.begin(), found.end());
   return found;
 }
 
-absl::StatusOr<std::string> other_choice(std::optional<unsigned> group) {
-  const std::vector<std::string> there = other_choices(group);
-  if (!there.empty()) return there.front();
+absl::StatusOr<std::string> make_other_choice(std::optional<unsigned> group) {
   std::string path = first_choice(group) + ".XXXXXX";
   if (mkdtemp(path.data()) != nullptr) return path;
   return make_system_error(errno, absl::StrCat("making ", path));
@@ -94,25 +100,43 @@ absl::StatusOr<std::string> open_private(const std::string& path, std::optional<
 }  // namespace
 
 std::string private_ring_directory_path(std::optional<unsigned> group) {
-  const std::vector<std::string> all = private_ring_directories(group);
-  return all.empty() ? first_choice(group) : all.front();
+  return private_ring_directory_path(group, private_ring_directories(group));
+}
+
+std::string private_ring_directory_path(std::optional<unsigned> group,
+                                        const std::vector<std::string>& found) {
+  return found.empty() ? first_choice(group) : found.front();
 }
 
 std::vector<std::string> private_ring_directories(std::optional<unsigned> group) {
-  std::vector<std::string> found;
-  if (is_own_directory(first_choice(group))) found.push_back(first_choice(group));
-  for (std::string& path : other_choices(group)) found.push_back(std::move(path));
-  return found;
+  const absl::StatusOr<SharedDirectory> shared = SharedDirectory::open(kSharedMemory);
+  if (!shared.ok()) return {};
+  switch (state_of(*shared, first_choice(group))) {
+    case FirstChoice::kAbsent:
+      return {};
+    case FirstChoice::kOwn:
+      return {first_choice(group)};
+    case FirstChoice::kTaken:
+      break;
+  }
+  return other_choices(*shared, group);
 }
 
 absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group) {
+  return private_ring_directory(group, private_ring_directories(group));
+}
+
+absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group,
+                                                   const std::vector<std::string>& found) {
+  if (!found.empty()) return open_private(found.front(), group);
   std::string path = first_choice(group);
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return make_system_error(errno, absl::StrCat("making ", path));
   }
-  struct stat named{};
-  if (lstat(path.c_str(), &named) == 0 && named.st_uid != geteuid()) {
-    absl::StatusOr<std::string> other = other_choice(group);
+  const absl::StatusOr<SharedDirectory> shared = SharedDirectory::open(kSharedMemory);
+  if (!shared.ok()) return shared.status();
+  if (state_of(*shared, path) == FirstChoice::kTaken) {
+    absl::StatusOr<std::string> other = make_other_choice(group);
     if (!other.ok()) return other.status();
     path = *std::move(other);
   }

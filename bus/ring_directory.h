@@ -3,6 +3,7 @@
 // Thread safety: free functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,17 +18,29 @@ namespace lapwing {
 // What a ring file's name ends with; before it stands the session's id.
 inline constexpr char kRingFileExtension[] = ".ring";
 
-// Returns the directory for rings of the calling user under /dev/shm, and makes it if it is
-// missing: lapwing-<uid> (0700), or lapwing-<uid>-<gid> (0750), whose files a group may read. Any
-// user can make that name first, and the sticky bit prevents its removal. Then the directory is
-// called <that name>.XXXXXX, with six random letters and digits; every later start uses the same
-// one. Errors: kNotPermitted if the user's own directory has more permissions, or if the name
-// belongs to something else of the user. Links are not followed.
-absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group);
-// The path of the first such directory that exists; the plain name if none exists. Makes nothing.
-std::string private_ring_directory_path(std::optional<unsigned> group);
-// All such directories of this user and group that exist. Each may contain rings.
+// The most names of /dev/shm that one search visits. Another user can make millions.
+inline constexpr std::size_t kNamesVisitedMax = 262'144;
+
+// Directories for rings of the calling user under /dev/shm. The first choice is lapwing-<uid>
+// (0700), or lapwing-<uid>-<gid> (0750), whose files a group may read. Any user can make that name
+// first, and the sticky bit prevents its removal. Then the directory is called <that name>.XXXXXX,
+// with six random letters and digits, and later starts search for it. No search is needed if the
+// first choice belongs to this user, or is free.
+
+// The existing directories that a start may use: the first choice, or those with a suffix if another
+// user has taken it. Links and mounts are ignored.
 std::vector<std::string> private_ring_directories(std::optional<unsigned> group);
+// The path of the first such directory that exists; the plain name if none exists. Makes nothing.
+// `found` is what private_ring_directories() returned; without it, this searches.
+std::string private_ring_directory_path(std::optional<unsigned> group,
+                                        const std::vector<std::string>& found);
+std::string private_ring_directory_path(std::optional<unsigned> group);
+// Returns the directory to use, and makes it if it is missing. `found` as above. Errors:
+// kNotPermitted if the user's own directory has more permissions, or if the name belongs to
+// something else of the user. Links are not followed.
+absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group,
+                                                   const std::vector<std::string>& found);
+absl::StatusOr<std::string> private_ring_directory(std::optional<unsigned> group);
 
 // True if `directory` is on tmpfs (or ramfs).
 absl::StatusOr<bool> is_on_tmpfs(const std::string& directory);

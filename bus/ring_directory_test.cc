@@ -1,5 +1,6 @@
 #include "bus/ring_directory.h"
 
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
@@ -169,6 +170,43 @@ TEST_CASE(
   REQUIRE(stat(made.c_str(), &found) == 0);
   CHECK((found.st_mode & 07777) == 0700);
   CHECK(found.st_uid == kTestUser);
+}
+
+TEST_CASE("A mount of another user on the first name is not used") {
+  if (geteuid() != 0) LAPWING_SKIP("mounting needs root");
+  PrivatePlace place;
+  place.make_directory(0700, kOtherTestUser);
+  const std::string owner = "mode=0700,uid=" + std::to_string(kTestUser);
+  if (mount("lapwing-test", place.path().c_str(), "tmpfs", 0, owner.c_str()) != 0) {
+    LAPWING_SKIP("no mounts here");
+  }
+  CHECK(run_as(kTestUser, kTestGroup, [&] {
+          const auto made = private_ring_directory({});
+          return made.ok() && made->starts_with(place.path() + ".") ? 0 : __LINE__;
+        }) == 0);
+  umount2(place.path().c_str(), MNT_DETACH);
+}
+
+TEST_CASE("Names that another user makes cost no search if the first choice is ours") {
+  if (geteuid() != 0) LAPWING_SKIP("running as another user needs root");
+  PrivatePlace place;
+  place.make_directory(0700, kTestUser);
+  constexpr int kNames = 2'000;
+  for (int i = 0; i < kNames; ++i) {
+    REQUIRE(mkdir((place.path() + "." + std::to_string(100'000 + i)).c_str(), 0700) == 0);
+  }
+  const std::string own = place.path() + ".own000";
+  REQUIRE(mkdir(own.c_str(), 0700) == 0);
+  REQUIRE(chown(own.c_str(), kTestUser, kTestGroup) == 0);
+  const auto found = [&] {
+    return run_as(kTestUser, kTestGroup, [&] {
+      const std::vector<std::string> all = private_ring_directories({});
+      return all.size() == 1 ? all.front() == own ? 1 : 2 : 3;
+    });
+  };
+  CHECK(found() == 1 + 2);  // the first choice: no other name was looked at
+  REQUIRE(chown(place.path().c_str(), kOtherTestUser, kTestGroup) == 0);
+  CHECK(found() == 1 + 1);
 }
 
 TEST_CASE("A group's directory has another name too if its first one is taken") {

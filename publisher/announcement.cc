@@ -9,7 +9,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "bus/ring_directory.h"
 #include "os/kernel.h"
 #include "os/posix_io.h"
 #include "os/small_file.h"
@@ -40,7 +39,8 @@ void remove_orphans(const std::string& folder) {
 }  // namespace
 
 absl::StatusOr<std::string> announce_on_machine(const PublisherSetUp& options,
-                                                const BusDescription& bus) {
+                                                const BusDescription& bus,
+                                                const std::string& folder) {
   std::error_code error;
   BusAnnouncement announcement;
   announcement.directory = std::filesystem::canonical(options.directory, error).string();
@@ -53,13 +53,11 @@ absl::StatusOr<std::string> announce_on_machine(const PublisherSetUp& options,
   announcement.started_wall_ns = wall_ns();
   const absl::StatusOr<std::string> text = announcement.text();
   if (!text.ok()) return text.status();
-  const absl::StatusOr<std::string> folder = private_ring_directory(options.group);
-  if (!folder.ok()) return folder.status();
-  remove_orphans(*folder);
+  remove_orphans(folder);
   const absl::Status written =
-      replace_file(*folder, announcement.file_name(), *text, options.group);
+      replace_file(folder, announcement.file_name(), *text, options.group);
   if (!written.ok()) return written;
-  return absl::StrCat(*folder, "/", announcement.file_name());
+  return absl::StrCat(folder, "/", announcement.file_name());
 }
 
 absl::Status withdraw_from_machine(const std::string& announcement) {

@@ -14,11 +14,12 @@
 
 namespace lapwing {
 
-// Puts the announcement in its place, removes those of buses whose directories are gone, and returns
-// the file. Errors: those of private_ring_directory and replace_file; kInvalidArgument (a path that
-// is not UTF-8).
+// Puts the announcement into `folder`, the user's directory under /dev/shm
+// (bus/ring_directory.h), removes those of buses whose directories are gone, and returns the file.
+// Errors: those of replace_file; kInvalidArgument (a path that is not UTF-8).
 absl::StatusOr<std::string> announce_on_machine(const PublisherSetUp& options,
-                                                const BusDescription& bus);
+                                                const BusDescription& bus,
+                                                const std::string& folder);
 // Removes the file that announce_on_machine returned. One that is not there is no error.
 absl::Status withdraw_from_machine(const std::string& announcement);
 

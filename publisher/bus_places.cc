@@ -49,14 +49,25 @@ absl::StatusOr<std::string> BusPlaces::ring_home() const {
   absl::StatusOr<bool> tmpfs = is_on_tmpfs(options_.directory);
   if (!tmpfs.ok()) return tmpfs.status();
   if (*tmpfs) return options_.directory;
-  return ring_home_in(private_ring_directory_path(options_.group));
+  return ring_home_in(private_ring_directory_path(options_.group, private_directories()));
+}
+
+const std::vector<std::string>& BusPlaces::private_directories() const {
+  if (!private_directories_) private_directories_ = private_ring_directories(options_.group);
+  return *private_directories_;
+}
+
+absl::StatusOr<std::string> BusPlaces::make_private_directory() const {
+  absl::StatusOr<std::string> made = private_ring_directory(options_.group, private_directories());
+  if (made.ok() && private_directories().empty()) private_directories_ = {*made};
+  return made;
 }
 
 absl::StatusOr<std::string> BusPlaces::make_ring_home() const {
   absl::StatusOr<std::string> home = ring_home();
   if (!home.ok() || *home == options_.directory) return home;
   if (options_.ring_directory.empty()) {
-    const absl::StatusOr<std::string> parent = private_ring_directory(options_.group);
+    const absl::StatusOr<std::string> parent = make_private_directory();
     if (!parent.ok()) return parent.status();
     home = ring_home_in(*parent);
     if (!home.ok()) return home;
@@ -66,17 +77,28 @@ absl::StatusOr<std::string> BusPlaces::make_ring_home() const {
   return home;
 }
 
+// The directory of the ring that bus.json names, if it is named after this bus; otherwise empty.
+std::string BusPlaces::described_home() const {
+  const absl::StatusOr<BusDescription> bus = read_bus_description(options_.directory);
+  if (!bus.ok()) return "";
+  const std::filesystem::path home = std::filesystem::path(bus->ring_path).parent_path();
+  const absl::StatusOr<std::string> expected = ring_home_in(home.parent_path().string());
+  return expected.ok() && *expected == home.string() ? *expected : "";
+}
+
 absl::StatusOr<LeftRings> BusPlaces::left_rings() const {
   const absl::StatusOr<DirectoryIdentity> owner = ring_owner();
   if (!owner.ok()) return owner.status();
   const absl::StatusOr<std::string> home = ring_home();
   if (!home.ok()) return home.status();
   std::vector<std::string> homes = {options_.directory, *home};
-  for (const std::string& parent : private_ring_directories(options_.group)) {
+  for (const std::string& parent : private_directories()) {
     const absl::StatusOr<std::string> other = ring_home_in(parent);
     if (!other.ok()) return other.status();
     homes.push_back(*other);
   }
+  if (!described_home_) described_home_ = described_home();
+  if (!described_home_->empty()) homes.push_back(*described_home_);
   return LeftRings(*owner, std::move(homes), options_.log);
 }
 

@@ -3,6 +3,7 @@
 // Thread safety: one thread. Borrows the options.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,8 +33,11 @@ class BusPlaces {
   absl::StatusOr<std::string> ring_home() const;
   // The same, made if need be. Errors: those of private_ring_directory and prepare_directory.
   absl::StatusOr<std::string> make_ring_home() const;
-  // Rings that an earlier start may have left: in the bus directory and in every ring directory
-  // that this user has.
+  // This user's directory under /dev/shm, made if need be. Errors: those of private_ring_directory.
+  absl::StatusOr<std::string> make_private_directory() const;
+  // Rings that an earlier start may have left: in the bus directory, in the ring directories of
+  // this user, and where bus.json says that the last ring is. The first choice of a ring directory
+  // may have been taken at that start and belong to this user now.
   absl::StatusOr<LeftRings> left_rings() const;
 
   // kBusTaken if somebody does. A lock file can be removed under its holder: so the socket and the
@@ -42,8 +46,13 @@ class BusPlaces {
 
  private:
   absl::StatusOr<std::string> ring_home_in(const std::string& parent) const;
+  std::string described_home() const;
+  const std::vector<std::string>& private_directories() const;
 
   const PublisherSetUp& options_;
+  // Searched for once, since /dev/shm may have very many names.
+  mutable std::optional<std::vector<std::string>> private_directories_;
+  mutable std::optional<std::string> described_home_;  // as bus.json was before this start
 };
 
 // What a directory is called.

@@ -666,7 +666,9 @@ absl::Status Starter::announce() {
     return kept;
   }
   is_described_ = true;
-  const absl::StatusOr<std::string> announced = announce_on_machine(options_, bus);
+  const absl::StatusOr<std::string> folder = places_.make_private_directory();
+  const absl::StatusOr<std::string> announced =
+      folder.ok() ? announce_on_machine(options_, bus, *folder) : folder;
   if (announced.ok()) {
     session_.announcement = *announced;
   } else {

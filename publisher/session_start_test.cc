@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "absl/strings/str_cat.h"
+#include "bus/ring_directory.h"
 #include "os/exclusive_lock.h"
 #include "os/system_error.h"
 #include "os/unique_fd.h"
@@ -365,6 +367,43 @@ TEST_CASE("The ring of a killed publisher stays until its session is settled, an
   // Without a journal its records are nowhere else.
   CHECK(files_in(rings.path()) == (journal ? 0 : 1));
   CHECK(open_publisher(options)->first() == (journal ? 11 : 1));
+}
+
+// Another user has the first name while a publisher is killed, and gives it up before the next start.
+TEST_CASE("A ring in a directory with a suffix is found after the first name becomes free") {
+  if (geteuid() != 0) LAPWING_SKIP("taking a name as another user needs root");
+  const TestUserLock lock;
+  const std::string first = absl::StrCat("/dev/shm/lapwing-0-", kTestGroup);
+  std::filesystem::remove_all(first);
+  const TemporaryDirectory directory;
+  if (is_on_tmpfs(directory.path()).value_or(true)) LAPWING_SKIP("needs a disk for the bus");
+  PublisherSetUp options = options_for(directory);
+  options.group = kTestGroup;
+  const bool journal = GENERATE(true, false);
+  if (!journal) keep_no_journal(options);
+  REQUIRE(mkdir(first.c_str(), 0700) == 0);
+  REQUIRE(chown(first.c_str(), kOtherTestUser, kTestGroup) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    auto publisher = open_with_seams(options);
+    if (!publisher.ok()) _exit(1);
+    if (publisher->publish_batch(bytes_of(records_from(1, 10))) != 10) _exit(1);
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSIGNALED(status));
+  const std::string ring = read_bus_description(options.directory)->ring_path;
+  const std::filesystem::path home = std::filesystem::path(ring).parent_path();
+  const std::filesystem::path suffixed = home.parent_path();
+  REQUIRE(suffixed.string().starts_with(first + "."));
+  std::filesystem::remove_all(first);
+  CHECK(open_publisher(options)->first() == (journal ? 11 : 1));
+  CHECK_FALSE(std::filesystem::exists(ring));
+  CHECK(std::filesystem::exists(first));
+  CHECK(read_bus_description(options.directory)->ring_path.starts_with(first + "/"));
+  std::filesystem::remove_all(first);
+  std::filesystem::remove_all(suffixed);
 }
 
 TEST_CASE("A start that fails leaves nothing where its ring was") {
