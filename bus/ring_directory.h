@@ -19,7 +19,7 @@ namespace lapwing {
 inline constexpr char kRingFileExtension[] = ".ring";
 
 // The most names of /dev/shm that one search visits. Another user can make millions.
-inline constexpr std::size_t kNamesVisitedMax = 262'144;
+inline constexpr std::size_t kNamesVisitedMax = 131'072;
 
 // Directories for rings of the calling user under /dev/shm. The first choice is lapwing-<uid>
 // (0700), or lapwing-<uid>-<gid> (0750), whose files a group may read. Any user can make that name

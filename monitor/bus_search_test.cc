@@ -9,6 +9,8 @@
 #include <fstream>
 #include <string>
 
+#include "testing/hanging_mount.h"
+#include "testing/other_user.h"
 #include "testing/temporary_directory.h"
 
 namespace lapwing {
@@ -160,6 +162,42 @@ TEST_CASE("However many directories another user makes, the buses of this one ar
   }
   memory.announce(memory.directory(SharedMemory::own_name() + ".zzzzzz"), "/a");
   CHECK(memory.find().buses.size() == 1);
+}
+
+TEST_CASE("First choices are found however few names a search visits") {
+  SharedMemory memory;
+  for (int i = 0; i < 100; ++i) {
+    memory.directory(SharedMemory::own_name() + "." + std::to_string(i), 0777);
+  }
+  memory.announce(memory.own(), "/a");
+  memory.announce(memory.directory(SharedMemory::own_name() + "-" + std::to_string(::getegid()), 0750),
+                  "/b");
+  const FoundBuses found = find_buses({}, memory.root().path(), 3);
+  CHECK(found.buses.size() == 2);
+  CHECK(found.beyond_limit == 1);
+  CHECK(find_buses({}, memory.root().path(), 1'000).beyond_limit == 0);
+}
+
+TEST_CASE("A file system that does not answer delays no search") {
+  if (::geteuid() != 0) LAPWING_SKIP("mounting needs root");
+  SharedMemory memory;
+  memory.announce(memory.own(), "/a");
+  const std::string named = "lapwing-" + std::to_string(kTestUser);
+  const HangingMount suffixed(memory.directory(SharedMemory::own_name() + ".x1Y2z3"));
+  const HangingMount first(memory.directory(named));
+  if (!suffixed.mounted() || !first.mounted()) LAPWING_SKIP("no FUSE here");
+  const FoundBuses found = memory.find({.all = false, .others = {kTestUser}});
+  CHECK(found.buses.size() == 1);
+  CHECK(found.not_trusted == 2);
+}
+
+TEST_CASE("The names in the directories of a user are visited up to a limit") {
+  SharedMemory memory;
+  const std::string own = memory.own();
+  for (std::size_t i = 0; i < kNamesOfUserMax + 1; ++i) {
+    REQUIRE(::mknod((own + "/" + std::to_string(i)).c_str(), S_IFREG | 0600, 0) == 0);
+  }
+  CHECK(memory.find().beyond_limit == 1);
 }
 
 TEST_CASE("A bus whose directory was removed is none") {

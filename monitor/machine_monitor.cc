@@ -51,6 +51,7 @@ absl::StatusOr<MachineMonitor> MachineMonitor::start(MachineOptions options) {
 MachineMonitor::MachineMonitor(MachineOptions options, std::optional<Search> search)
     : options_(std::move(options)), search_(std::move(search)) {
   found_.host = host_name();
+  if (search_) found_.beyond_limit = 1;  // until the first search has ended
   for (const uid_t user : {::geteuid(), uid_t{0}}) trusted_names_[user] = user_name(user);
 }
 
