@@ -1,8 +1,6 @@
 #include "monitor/bus_monitor.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "bus/control/socket.h"
@@ -11,7 +9,6 @@
 #include "os/process_state.h"
 #include "proto/ring_words.h"
 #include "snapshot/bus_directory.h"
-#include "snapshot/journal/session_log.h"
 #include "subscribers/described_ring.h"
 
 namespace lapwing {
@@ -120,14 +117,8 @@ void BusMonitor::list_checkpoints(std::uint64_t now_ns) {
 void BusMonitor::read_journal(std::uint64_t now_ns) {
   if (now_ns < journal_again_ns_) return;
   journal_again_ns_ = now_ns + kJournalNs;
-  std::error_code unknown;
-  const std::string sessions = absl::StrCat(description_.journal_root, "/", kSessionsFileName);
-  if (!is_trusted_ && std::filesystem::file_size(sessions, unknown) > kOtherSessionsBytesMax &&
-      !unknown) {
-    journal_ = make_error(Errc::kLimit, absl::StrCat(sessions, " is too large to be read"));
-    return;
-  }
-  journal_ = read_journal_facts(description_.journal_root);
+  journal_ = read_journal_facts(description_.journal_root,
+                                is_trusted_ ? UINT64_MAX : kOtherSessionsBytesMax);
 }
 
 BusReading BusMonitor::read(std::uint64_t now_ns) {

@@ -144,9 +144,10 @@ SubscriberStatus status_of(const SubscriberInfoFrame& info, Sequence head, std::
 }
 
 absl::StatusOr<std::vector<SessionRecord>> read_sessions(Disk& disk,
-                                                         const std::string& journal_root) {
+                                                         const std::string& journal_root,
+                                                         std::uint64_t bytes_max = UINT64_MAX) {
   if (journal_root.empty()) return std::vector<SessionRecord>{};
-  const absl::StatusOr<SessionLog> log = SessionLog::open_read_only(disk, journal_root);
+  const absl::StatusOr<SessionLog> log = SessionLog::open_read_only(disk, journal_root, bytes_max);
   if (!log.ok()) return log.status();
   return log->sessions();
 }
@@ -237,10 +238,12 @@ JournalSize total_size(const std::vector<JournalStatus>& journals) {
   return total;
 }
 
-absl::StatusOr<JournalFacts> read_journal_facts(const std::string& journal_root) {
+absl::StatusOr<JournalFacts> read_journal_facts(const std::string& journal_root,
+                                                std::uint64_t sessions_bytes_max) {
   if (journal_root.empty()) return JournalFacts{};
   PosixDisk disk;
-  const absl::StatusOr<std::vector<SessionRecord>> sessions = read_sessions(disk, journal_root);
+  const absl::StatusOr<std::vector<SessionRecord>> sessions =
+      read_sessions(disk, journal_root, sessions_bytes_max);
   const absl::StatusOr<std::vector<JournalStatus>> journals =
       read_journals(disk, journal_root, sessions);
   if (!journals.ok()) return journals.status();

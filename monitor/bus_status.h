@@ -180,7 +180,8 @@ absl::StatusOr<BusStatus> gather_bus_status(const std::string& directory);
 JournalSize total_size(const std::vector<JournalStatus>& journals);
 
 // Opens each segment of every journal. Errors: those of SessionLog::open_read_only, kSystem.
-absl::StatusOr<JournalFacts> read_journal_facts(const std::string& journal_root);
+absl::StatusOr<JournalFacts> read_journal_facts(const std::string& journal_root,
+                                                std::uint64_t sessions_bytes_max = UINT64_MAX);
 
 RingStatus status_of(const OpenRing& ring, const RingWords& words, HeartbeatWatch& heartbeat);
 

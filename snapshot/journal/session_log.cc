@@ -77,16 +77,22 @@ absl::StatusOr<SessionLog> SessionLog::open(Disk& disk, const std::string& direc
   return log;
 }
 
-absl::StatusOr<SessionLog> SessionLog::open_read_only(Disk& disk, const std::string& directory) {
+absl::StatusOr<SessionLog> SessionLog::open_read_only(Disk& disk, const std::string& directory,
+                                                      std::uint64_t bytes_max) {
+  SessionLog unopened(disk, directory, kSessionsFileName);
+  unopened.bytes_max_ = bytes_max;
   absl::Status damage;
-  auto log = open_damaged(disk, directory, damage);
+  auto log = open_reader(std::move(unopened), damage);
   if (!damage.ok()) return damage;
   return log;
 }
 
 absl::StatusOr<SessionLog> SessionLog::open_damaged(Disk& disk, const std::string& directory,
                                                     absl::Status& damage) {
-  SessionLog log(disk, directory, kSessionsFileName);
+  return open_reader(SessionLog(disk, directory, kSessionsFileName), damage);
+}
+
+absl::StatusOr<SessionLog> SessionLog::open_reader(SessionLog log, absl::Status& damage) {
   absl::Status status = log.open_files(OpenMode::kRead);
   if (status.ok()) status = log.refresh();
   if (status.ok() && !log.files_[0].valid() && !log.files_[1].valid()) {
@@ -242,6 +248,11 @@ absl::Status SessionLog::load_entries() {
 // The zeros behind the last entry are read, too. A hole that was never part of a log takes hours to
 // read and no space on disk.
 absl::Status SessionLog::check_size(std::uint64_t bytes) const {
+  if (bytes > bytes_max_) {
+    return make_error(Errc::kLimit, absl::StrCat(path(0), " or its copy has ", bytes,
+                                                 " bytes, and at most ", bytes_max_,
+                                                 " are read of another user"));
+  }
   const std::uint64_t rows_max = first_row_ + kSessionEntriesMax + kSessionEntriesAhead;
   if (bytes / kSessionEntryBytes <= rows_max) return absl::OkStatus();
   return make_error(

@@ -63,9 +63,10 @@ class SessionLog {
   static absl::StatusOr<SessionLog> open(Disk& disk, const std::string& directory,
                                          const std::string& name = kSessionsFileName,
                                          std::uint64_t lock_retry_ns = kLockRetryNs);
-  // Errors: kNotFound if there are none, nor segments, kDamaged with file, entry and offset,
-  // kNotPermitted.
-  static absl::StatusOr<SessionLog> open_read_only(Disk& disk, const std::string& directory);
+  // `bytes_max` is for each of the two files. Errors: kNotFound if there are none, nor segments,
+  // kDamaged with file, entry and offset, kNotPermitted, kLimit (a file is larger than bytes_max).
+  static absl::StatusOr<SessionLog> open_read_only(Disk& disk, const std::string& directory,
+                                                   std::uint64_t bytes_max = UINT64_MAX);
 
   // Reads, for `verify` and `repair`, what is right before the first damage. `damage` says what
   // stopped it, ok if nothing did. Errors: as open_read_only, but for kDamaged.
@@ -128,6 +129,7 @@ class SessionLog {
 
   SessionLog(Disk& disk, std::string directory, std::string name)
       : disk_(&disk), directory_(std::move(directory)), name_(std::move(name)) {}
+  static absl::StatusOr<SessionLog> open_reader(SessionLog log, absl::Status& damage);
   std::string path(std::size_t copy) const;
   std::string where(std::uint64_t index) const;
   absl::Status open_files(OpenMode mode);
@@ -163,6 +165,7 @@ class SessionLog {
   std::uint64_t dropped_hash_ = 0;  // of the last row that was dropped
   std::uint64_t last_row_hash_ = 0;
   OpenFile files_[kCopies];
+  std::uint64_t bytes_max_ = UINT64_MAX;  // of each file
   bool syncs_rows_ = true;
   std::vector<SessionEntry> unwritten_;  // successive rows, while rows are not synced one by one
   absl::Status failure_;

@@ -118,6 +118,19 @@ void require_the_two_sessions(const SessionLog& log) {
 
 }  // namespace
 
+TEST_CASE("A reader with a limit refuses either file if it is larger") {
+  const int large = GENERATE(0, 1);
+  TemporaryDirectory directory{TemporaryDirectory::in_memory()};
+  PosixDisk disk;
+  REQUIRE(SessionLog::open(disk, directory.path()).ok());
+  constexpr std::uint64_t kMax = 16 * 1024 * 1024;
+  REQUIRE(SessionLog::open_read_only(disk, directory.path(), kMax).ok());
+  const std::string name = large == 0 ? "sessions" : "sessions.copy";
+  std::filesystem::resize_file(directory.file(name), kMax + 1);
+  CHECK(errc_of(SessionLog::open_read_only(disk, directory.path(), kMax).status()) == Errc::kLimit);
+  CHECK(SessionLog::open_read_only(disk, directory.path()).ok());
+}
+
 TEST_CASE("A new session log is empty, and there is none where none was made") {
   TemporaryDirectory directory;
   PosixDisk disk;
