@@ -19,13 +19,16 @@ std::string BusLabels::label(const std::string& directory, const std::string& us
     return printable(user.empty() ? text : absl::StrCat(user, "/", text));
   };
   if (name.empty()) return with_user(directory);
-  if (labels_.size() >= kRememberedMax) {
-    labels_.clear();
-    taken_.clear();
-  }
-  const auto [known, is_new] = labels_.try_emplace({directory, user, name});
+  Labels& labels = user.empty() ? trusted_ : others_;
+  if (labels.size() >= (user.empty() ? kTrustedMax : kOthersMax)) forget(labels);
+  const auto [known, is_new] = labels.try_emplace({directory, user, name});
   if (is_new) known->second = free_name(with_user(name), taken_);
   return known->second;
+}
+
+void BusLabels::forget(Labels& labels) {
+  for (const auto& [bus, label] : labels) taken_.erase(label);
+  labels.clear();
 }
 
 }  // namespace lapwing

@@ -2,7 +2,8 @@
 //
 // A bus of this user or root is labelled with its own name, one of another user with USER/NAME. Equal
 // labels get #2, #3 and so on. A bus keeps its label while the monitor runs: with the label of
-// another bus, its counters would seem to jump.
+// another bus, its counters would seem to jump. Another user can rename its buses without end, so
+// only the labels of other users' buses are forgotten for them.
 //
 // Thread safety: one thread.
 #pragma once
@@ -24,10 +25,17 @@ class BusLabels {
   std::string label(const std::string& directory, const std::string& user, const std::string& name);
 
  private:
-  static constexpr std::size_t kRememberedMax = 4096;  // then all are forgotten
+  // Then all of that kind are forgotten.
+  static constexpr std::size_t kTrustedMax = 65'536;
+  static constexpr std::size_t kOthersMax = 4096;
 
-  std::map<std::tuple<std::string, std::string, std::string>, std::string> labels_;
-  std::set<std::string> taken_;
+  using Labels = std::map<std::tuple<std::string, std::string, std::string>, std::string>;
+
+  void forget(Labels& labels);
+
+  Labels trusted_;
+  Labels others_;
+  std::set<std::string> taken_;  // by both
 };
 
 }  // namespace lapwing

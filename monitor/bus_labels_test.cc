@@ -27,5 +27,14 @@ TEST_CASE("A bus that could not be read is labelled with its directory, in print
   CHECK(labels.label("/run/x", "", "a\nb").find('\n') == std::string::npos);
 }
 
+TEST_CASE("Another user who renames its buses changes no label of trusted buses") {
+  BusLabels labels;
+  REQUIRE(labels.label("/run/es", "", "es") == "es");
+  REQUIRE(labels.label("/run/other", "", "es") == "es#2");
+  for (int i = 0; i < 10'000; ++i) labels.label("/a", "bob", std::to_string(i));
+  CHECK(labels.label("/run/other", "", "es") == "es#2");
+  CHECK(labels.label("/run/es", "", "es") == "es");
+}
+
 }  // namespace
 }  // namespace lapwing
