@@ -9,17 +9,13 @@
 #include <mutex>
 #include <utility>
 
+#include "os/guarded_slot.h"
 #include "proto/thread_words.h"
 
 namespace lapwing {
 namespace {
 
-// A slot is free while `begin` is 0. `bytes` is stored first and loaded last, so the handler never
-// sees a range without its length. One thread writes at a time, under the mutex.
-struct Slot {
-  SingleWriterWord begin;
-  SingleWriterWord bytes;
-};
+using Slot = GuardedSlot<SingleWriterWord>;
 
 std::array<Slot, kGuardedMax> slots;
 std::mutex slots_mutex;
@@ -30,8 +26,7 @@ struct sigaction before;
 void on_bus_error(int number, siginfo_t* info, void*) {
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   for (const Slot& slot : slots) {
-    const std::uintptr_t begin = slot.begin.load();
-    const std::size_t bytes = slot.bytes.load();
+    const auto [begin, bytes] = slot.range();
     if (begin == 0 || address < begin || address - begin >= bytes) continue;
     void* const replaced = ::mmap(reinterpret_cast<void*>(begin), bytes, PROT_READ,
                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
@@ -57,10 +52,9 @@ GuardedRange::GuardedRange(const void* begin, std::size_t bytes) {
   if (!is_guarding.is_set()) return;
   const std::lock_guard lock(slots_mutex);
   const auto free =
-      std::ranges::find_if(slots, [](const Slot& slot) { return slot.begin.load() == 0; });
+      std::ranges::find_if(slots, [](const Slot& slot) { return slot.is_free(); });
   if (free == slots.end()) return;
-  free->bytes.store(bytes);
-  free->begin.store(reinterpret_cast<std::uintptr_t>(begin));
+  free->hold(reinterpret_cast<std::uintptr_t>(begin), bytes);
   slot_ = static_cast<std::size_t>(free - slots.begin());
 }
 
@@ -75,7 +69,7 @@ GuardedRange& GuardedRange::operator=(GuardedRange&& other) noexcept {
 GuardedRange::~GuardedRange() {
   if (slot_ == kGuardedMax) return;
   const std::lock_guard lock(slots_mutex);
-  slots[slot_].begin.store(0);
+  slots[slot_].free();
 }
 
 }  // namespace lapwing

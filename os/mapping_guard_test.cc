@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <functional>
+#include <utility>
 
+#include "os/guarded_slot.h"
 #include "testing/child_process.h"
 
 namespace lapwing {
@@ -66,6 +69,48 @@ TEST_CASE("A guard moves with its owner", "[mapping_guard]") {
     return static_cast<int>(file.begin[0]);
   });
   CHECK(child.wait() == 0);
+}
+
+// Calls a function once, before it is loaded: what another thread does at that moment.
+struct ScriptedWord {
+  void store(std::uint64_t stored) { value = stored; }
+  std::uint64_t load() const {
+    if (before_load) std::exchange(before_load, nullptr)();
+    return value;
+  }
+  std::uint64_t value = 0;
+  mutable std::function<void()> before_load;
+};
+
+TEST_CASE("A slot that is reused while it is read yields a whole range", "[mapping_guard]") {
+  GuardedSlot<ScriptedWord> slot;
+  slot.hold(0x1000, 10);
+  const auto reuse = [&] {
+    slot.free();
+    slot.hold(0x9000, 90);
+  };
+  SECTION("before begin") {
+    slot.begin.before_load = reuse;
+  }
+  SECTION("between begin and bytes") {
+    slot.bytes.before_load = reuse;
+  }
+  SECTION("between begin and bytes, and again for the first address") {
+    slot.bytes.before_load = [&] {
+      reuse();
+      slot.use.before_load = [&] {
+        slot.free();
+        slot.hold(0x1000, 20);
+      };
+    };
+    const auto [begin, bytes] = slot.range();
+    CHECK(begin == 0x1000);
+    CHECK(bytes == 20);
+    return;
+  }
+  const auto [begin, bytes] = slot.range();
+  CHECK(begin == 0x9000);
+  CHECK(bytes == 90);
 }
 
 }  // namespace
