@@ -762,6 +762,22 @@ TEST_CASE("Retention by age removes segments of this session and of earlier ones
   CHECK(bench.disk.exists(bench.path(3, "jnl")).value());
 }
 
+TEST_CASE("Retention by age removes segments without an index when the session is old enough") {
+  Bench bench(1, {}, aged_a_minute());
+  publish_two_segments(bench);
+  for (std::uint64_t segment = 0; segment < 3; ++segment) {
+    if (!bench.disk.exists(bench.path(segment, "idx")).value()) continue;
+    REQUIRE(bench.disk.remove(bench.path(segment, "idx")).ok());
+  }
+  publish_on(bench, 10);
+  bench.publisher.pass_time(50'000'000'000);
+  for (int i = 0; i < 20; ++i) bench.publisher.step();
+  CHECK(bench.archiver().oldest() == 1);
+  bench.publisher.pass_time(20'000'000'000);
+  for (int i = 0; i < 20; ++i) bench.publisher.step();
+  CHECK(bench.archiver().oldest() == 2 * kSegmentSlots + 1);
+}
+
 constexpr std::int64_t kYearNs = 365LL * 24 * 3600 * 1'000'000'000;
 
 TEST_CASE("Retention by age keeps fresh segments after a step of the wall clock") {

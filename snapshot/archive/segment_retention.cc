@@ -164,7 +164,8 @@ bool SegmentRetention::is_too_old(const Turn& turn) {
     return !finished_ns_.empty() && turn.now_ns - finished_ns_.front() > options_.limits.age_ns_max;
   }
   const std::uint64_t newest_ns = newest_of_front();
-  if (newest_ns == 0) return false;
+  // No time is known, but an older segment was complete before this session began.
+  if (newest_ns == 0) return session_ns > options_.limits.age_ns_max;
   const std::uint64_t before_session_ns = began_wall_ns_ - std::min(began_wall_ns_, newest_ns);
   return session_ns + before_session_ns > options_.limits.age_ns_max;
 }
