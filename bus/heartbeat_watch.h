@@ -26,6 +26,7 @@ class HeartbeatWatch {
   std::uint64_t age_ns(const RingWords& words, std::uint64_t now_ns) {
     const std::uint64_t beat_ns = load_heartbeat(words);
     if (beat_ns != seen_ || since_ns_ == 0) {
+      has_changed_ = since_ns_ != 0;
       seen_ = beat_ns;
       since_ns_ = now_ns;
     }
@@ -36,6 +37,10 @@ class HeartbeatWatch {
   bool is_measured_by_change(std::uint64_t beat_ns, std::uint64_t now_ns) const {
     return !has_same_clock_ || beat_ns > now_ns + kClockReadNs;
   }
+  // False if the age is measured by changes and none was seen yet: it is at least age_ns() then.
+  bool is_age_known(std::uint64_t beat_ns, std::uint64_t now_ns) const {
+    return has_changed_ || !is_measured_by_change(beat_ns, now_ns);
+  }
 
  private:
   // The reader's time is taken before the heartbeat is loaded.
@@ -44,6 +49,7 @@ class HeartbeatWatch {
   bool has_same_clock_;
   std::uint64_t seen_ = 0;
   std::uint64_t since_ns_ = 0;
+  bool has_changed_ = false;
 };
 
 }  // namespace lapwing

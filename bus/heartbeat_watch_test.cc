@@ -44,5 +44,19 @@ TEST_CASE("A heartbeat from the future gets old if it does not change") {
   CHECK_FALSE(watch.is_measured_by_change(14 * kSecond, 14 * kSecond));
 }
 
+TEST_CASE("The age in another time namespace is known from the first change on") {
+  RingWords words{};
+  store_heartbeat(words, kSecond);
+  HeartbeatWatch watch(header_of(own_namespaces().time + 1));
+  for (const std::uint64_t now_ns : {10 * kSecond, 12 * kSecond}) {
+    watch.age_ns(words, now_ns);
+    CHECK_FALSE(watch.is_age_known(kSecond, now_ns));
+  }
+  store_heartbeat(words, 2 * kSecond);
+  watch.age_ns(words, 13 * kSecond);
+  CHECK(watch.is_age_known(2 * kSecond, 13 * kSecond));
+  CHECK(HeartbeatWatch(header_of(0)).is_age_known(kSecond, 13 * kSecond));
+}
+
 }  // namespace
 }  // namespace lapwing

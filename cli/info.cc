@@ -18,6 +18,7 @@
 #include "monitor/bus_status.h"
 #include "monitor/count_text.h"
 #include "monitor/json_text.h"
+#include "monitor/publisher_state.h"
 #include "monitor/status_json.h"
 #include "monitor/time_text.h"
 #include "snapshot/schema/field_names.h"
@@ -68,14 +69,19 @@ void print_counts(const RingCounts& counts) {
             << " records in " << counts.gaps << " gaps, by all subscribers of this session\n";
 }
 
+std::string heartbeat_text(const RingStatus& ring) {
+  if (!ring.is_heartbeat_age_known) return "by another clock";
+  return absl::StrCat(ring.heartbeat_age_ns / 1'000'000, " ms ago");
+}
+
 void print_ring(const BusStatus& bus) {
   if (!bus.ring.ok()) {
     std::cout << "  ring       none: " << message_of(bus.ring.status()) << '\n';
     return;
   }
   const RingStatus& ring = *bus.ring;
-  std::cout << "  ring       " << printable(ring.path) << ", " << name_of(ring.state)
-            << ", heartbeat " << ring.heartbeat_age_ns / 1'000'000 << " ms ago\n"
+  std::cout << "  ring       " << printable(ring.path) << ", " << name_of(state_of_publisher(ring))
+            << ", heartbeat " << heartbeat_text(ring) << "\n"
             << "  head       " << ring.head << "\n  archived   " << ring.archived
             << "\n  durable    " << ring.durable << "\n  oldest     " << ring.oldest
             << "\n  journal    " << name_of(ring.journal.state) << ", written by "

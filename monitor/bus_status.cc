@@ -42,6 +42,10 @@ RingStatus status_of(const OpenRing& ring, const RingWords& words, HeartbeatWatc
   const JournalCondition journal = load_journal_condition(words);
   const RingHeader& header = ring.header();
   const absl::StatusOr<bool> is_held = ring.is_held();
+  const std::uint64_t now_ns = monotonic_ns();
+  std::uint64_t age_ns = heartbeat.age_ns(words, now_ns);
+  const bool is_age_known = heartbeat.is_age_known(load_heartbeat(words), now_ns);
+  if (!is_age_known && age_ns >= kHeartbeatProofNs) age_ns = std::max(age_ns, kSilentNs);
   return {.path = ring.path(),
           .publisher_pid = header.publisher_pid,
           .process = state_of({.pid = header.publisher_pid,
@@ -50,7 +54,8 @@ RingStatus status_of(const OpenRing& ring, const RingWords& words, HeartbeatWatc
                                               .time = header.publisher_time_namespace}}),
           .is_held = is_held.ok() ? std::optional(*is_held) : std::nullopt,
           .state = load_ring_state(words),
-          .heartbeat_age_ns = heartbeat.age_ns(words, monotonic_ns()),
+          .heartbeat_age_ns = age_ns,
+          .is_heartbeat_age_known = is_age_known,
           .session_first = ring.header().session_first_sequence,
           .head = load_head(words),
           .archived = load_archived(words),
@@ -69,9 +74,6 @@ std::optional<Enum> said(std::uint32_t number) {
   return static_cast<Enum>(number);
 }
 
-// A running publisher renews its heartbeat within this time, and a first look at one of another clock
-// proves nothing.
-constexpr std::uint64_t kHeartbeatProofNs = kHeartbeatIntervalNs + kHeartbeatIntervalNs / 5;
 constexpr std::uint64_t kHeartbeatLookNs = 50 * kNsPerMs;
 
 absl::StatusOr<RingStatus> status_of(const OpenRing& ring, RingWordsCopy& copy) {
@@ -80,7 +82,7 @@ absl::StatusOr<RingStatus> status_of(const OpenRing& ring, RingWordsCopy& copy) 
   const std::uint64_t first_ns = load_heartbeat(copy.words());
   const std::uint64_t began_ns = monotonic_ns();
   if (status.state != RingState::kRunning || status.is_held == false ||
-      !heartbeat.is_measured_by_change(first_ns, began_ns)) {
+      status.is_heartbeat_age_known) {
     return status;
   }
   while (monotonic_ns() < began_ns + kHeartbeatProofNs) {
@@ -88,9 +90,7 @@ absl::StatusOr<RingStatus> status_of(const OpenRing& ring, RingWordsCopy& copy) 
     if (absl::Status read = copy.refresh(ring); !read.ok()) return read;
     if (load_heartbeat(copy.words()) != first_ns) return status_of(ring, copy.words(), heartbeat);
   }
-  status = status_of(ring, copy.words(), heartbeat);
-  status.heartbeat_age_ns = std::max(status.heartbeat_age_ns, kSilentNs);
-  return status;
+  return status_of(ring, copy.words(), heartbeat);
 }
 
 absl::StatusOr<RingStatus> read_ring(const std::string& directory, const BusDescription& bus) {
@@ -327,10 +327,6 @@ absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory) {
   const absl::StatusOr<ControlClient::SubscriberList> list = client->list_subscribers(deadline_ns);
   if (!list.ok()) return list.status();
   return status_of(client->welcome().head, *list, namespaces_of(*client));
-}
-
-const char* name_of(RingState state) {
-  return state == RingState::kRunning ? "running" : "closed";
 }
 
 const char* name_of(JournalState state) {

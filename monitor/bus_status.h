@@ -36,6 +36,10 @@ namespace lapwing {
 // A publisher renews its heartbeat twice a second.
 inline constexpr std::uint64_t kSilentNs = 3'000'000'000;
 
+// A heartbeat of another clock that does not change for this time belongs to a silent publisher,
+// unless it was seen to change before.
+inline constexpr std::uint64_t kHeartbeatProofNs = kHeartbeatIntervalNs + kHeartbeatIntervalNs / 5;
+
 // A publisher that has not answered by then counts as one that does not answer.
 inline constexpr std::uint64_t kPublisherAnswerNs = 2'000'000'000;
 
@@ -62,6 +66,8 @@ struct RingStatus {
   std::optional<bool> is_held;
   RingState state = RingState::kRunning;
   std::uint64_t heartbeat_age_ns = 0;  // bus/heartbeat_watch.h
+  // False: the heartbeat is of another clock and was not seen to change, so it is at least that old.
+  bool is_heartbeat_age_known = true;
   Sequence session_first = 0;
   Sequence head = 0;
   Sequence archived = 0;
@@ -204,7 +210,6 @@ absl::StatusOr<ControlClient> connect_to_publisher(const std::string& directory,
 absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory);
 
 // Words for people and for JSON; "unknown" for a number that has no name.
-const char* name_of(RingState state);
 const char* name_of(JournalState state);
 const char* name_of(ClientState state);
 const char* name_of(WaitStrategy wait);

@@ -544,8 +544,6 @@ TEST_CASE("Every state has a name of its own, and a number from elsewhere is unk
   CHECK(names_of({ClientState::kJoining, ClientState::kLive, ClientState::kFilling,
                   ClientState::kStopped, static_cast<ClientState>(0)}) ==
         std::set<std::string>{"joining", "live", "filling", "stopped", "unknown"});
-  CHECK(names_of({RingState::kRunning, RingState::kClosed}) ==
-        std::set<std::string>{"running", "closed"});
   const auto ended = [](SessionEnd how) {
     SessionEntry end{};
     end.how = how;

@@ -50,7 +50,7 @@ Json name_json(const std::optional<Enum>& value) {
 Json ring_json(const RingStatus& ring) {
   return {{"path", ring.path},
           {"publisher_pid", ring.publisher_pid},
-          {"state", name_of(ring.state)},
+          {"state", name_of(state_of_publisher(ring))},
           {"heartbeat_age_ms", ring.heartbeat_age_ns / kNsPerMs},
           {"session_first", ring.session_first},
           {"head", ring.head},
@@ -306,6 +306,7 @@ Json bus_json(const BusStatus& bus) {
   add_description(json, bus.records);
   if (bus.ring.ok()) {
     json["ring"] = ring_json(*bus.ring);
+    if (!bus.ring->is_heartbeat_age_known) json["ring"]["heartbeat_age_ms"] = nullptr;
   } else {
     json["ring"] = nullptr;
     json["ring_why"] = bus.ring.status().message();

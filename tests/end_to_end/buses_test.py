@@ -61,6 +61,18 @@ class Buses(BusesTest):
         self.assertEqual(successor.stop(), DONE, successor.err())
         self.assertIsNone(self.listed())
 
+    def test_info_judges_the_publisher_as_other_monitors_do(self):
+        publisher = self.publish()
+        for begin, state in ((lambda: None, "running"),
+                             (lambda: publisher.signal(signal.SIGSTOP), "stopped"),
+                             (lambda: publisher.signal(signal.SIGCONT), "running"),
+                             (publisher.kill, "gone")):
+            begin()
+            self.until_state(state)
+            self.assertEqual(self.info()["ring"]["state"], state)
+            self.assertEqual(self.listed()["ring"]["state"], state)
+            self.assertIn(f".ring, {state}, heartbeat ", self.run_to_end("text", "info").out())
+
     def test_the_table_has_the_same(self):
         publisher = self.publish()
         table = self.run_alone("table", "buses").out()

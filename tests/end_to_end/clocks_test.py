@@ -67,6 +67,10 @@ class Clocks(harness.BusTest):
         publisher.wait()
         self.until("it to be gone", lambda: self.state() == "gone")
         self.assertEqual(self.health(self.start), GONE)
+        ring = self.info()["ring"]
+        self.assertEqual((ring["state"], ring["heartbeat_age_ms"]), ("gone", None))
+        self.assertIn(", gone, heartbeat by another clock\n",
+                      self.run_to_end("info", "info").out())
 
     def test_a_monitor_of_another_clock_does_not_call_a_running_publisher_silent(self):
         publisher = self.publish(self.start)
