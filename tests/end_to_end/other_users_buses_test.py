@@ -19,7 +19,7 @@ import serve_test
 
 OTHER_UID = 61_011
 SILENT_BUSES = 20
-DONE, USAGE = 0, 2
+DONE, OTHER, USAGE = 0, 1, 2
 
 
 @unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root to become other users")
@@ -125,6 +125,10 @@ class OtherUsersBuses(serve_test.ServeTest):
             self.assertTrue(top.alive(), top.err())
         self.until("the ring to be unreadable", lambda: self.bus(theirs)["ring"] is None)
         self.until("the view to say so", lambda: view.read()["state"] in ("waiting", "ended"))
+        once = self.run_to_end("once", "top", "--once", "--user", "all")
+        self.assertEqual(once.err(), "")
+        named = self.run_to_end("named", "top", "--once", "--bus", theirs, expect=OTHER)
+        self.assertIn("a ring file has more than", named.err())
         publisher.kill()
         self.assertEqual(server.stop(), DONE)
         self.assertEqual(top.stop(), DONE)
