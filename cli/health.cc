@@ -41,7 +41,8 @@ constexpr char kAbout[] =
     "returned. `lapwing subscribers --forget NAME` removes a missing one from the list.\n\n"
     "Exit codes: 0 healthy; 1 a subscriber has a problem, is absent or exceeds a limit, or\n"
     "another error; 2 wrong usage; 4 damaged data; 5 there is no publisher, its process is\n"
-    "stopped, or it has been silent for 3 s; 6 its journal has failed, or journaling was stopped.";
+    "stopped, it has been silent for 3 s, or it does not answer; 6 its journal has failed, or\n"
+    "journaling was stopped.";
 
 // A subscriber reports its position at most so long after it has changed.
 constexpr std::uint64_t kReportAgeNs = 2 * kReportNsMin;
@@ -179,8 +180,8 @@ absl::StatusOr<Health> examine_bus(const HealthOptions& options) {
   }
   const absl::StatusOr<PublisherStatus> publisher = ask_publisher(options.bus);
   if (!publisher.ok()) {
-    return Health{kExitPublisherGone,
-                  absl::StrCat("the publisher does not answer: ", publisher.status().message())};
+    // It names the publisher if that still runs.
+    return Health{kExitPublisherGone, std::string(publisher.status().message())};
   }
   const absl::StatusOr<DirectoryIdentity> directory = directory_identity(options.bus);
   if (!directory.ok()) return directory.status();

@@ -47,13 +47,16 @@ std::string message_of(const absl::Status& status) {
   return printable(std::string(status.message()));
 }
 
-void print_publisher(const absl::StatusOr<PublisherStatus>& publisher) {
+void print_publisher(const BusStatus& bus) {
+  const absl::StatusOr<PublisherStatus>& publisher = bus.publisher;
   if (publisher.ok()) {
     std::cout << "  publisher  alive, " << count_text(publisher->subscribers.size(), "subscriber")
               << '\n';
-  } else {
-    std::cout << "  publisher  none: " << message_of(publisher.status()) << '\n';
+    return;
   }
+  const bool runs = bus.ring.ok() && state_of_publisher(*bus.ring) == PublisherState::kRunning;
+  std::cout << "  publisher  " << (runs ? "no answer: " : "none: ")
+            << message_of(publisher.status()) << '\n';
 }
 
 // "3, 12.5 ms in all": how often, and how long.
@@ -181,7 +184,7 @@ void print_text(const BusStatus& bus) {
             << "\n  records    " << printable(description.schema) << ", "
             << description.record_bytes << " bytes in slots of " << description.slot_bytes
             << ", ring of " << description.capacity << '\n';
-  print_publisher(bus.publisher);
+  print_publisher(bus);
   print_ring(bus);
   if (!description.journal_root.empty()) print_sessions(bus);
   print_fields(bus.records);

@@ -97,6 +97,7 @@ int say_what_is_missing(const TopOptions& options, const MachineReading& reading
   int code = kExitDone;
   for (const BusReading& bus : reading.buses) {
     if (options.buses.empty() && !is_trusted_user(bus.uid)) continue;
+    if (bus.is_unanswered()) code = fail(bus.subscribers.status());
     if (bus.ring.ok() || errc_of(bus.ring.status()) == Errc::kNotFound) continue;
     code = fail(bus.ring.status());
   }

@@ -79,7 +79,7 @@ absl::StatusOr<BusMonitor::Answer> BusMonitor::ask(Sequence head, std::uint64_t 
   const absl::StatusOr<ControlClient::SubscriberList> list = client_->list_subscribers(deadline_ns);
   if (!list.ok()) {
     client_.reset();
-    return list.status();
+    return why_unanswered(directory_, list.status());
   }
   ask_events(deadline_ns);
   PublisherStatus publisher = status_of(head, *list, namespaces_of(*client_));
@@ -145,7 +145,12 @@ BusReading BusMonitor::read(std::uint64_t now_ns) {
     if (errc_of(answer_.status()) == Errc::kTimedOut) ask_again_ns_ = now_ns + kUnansweredNs;
   }
   if (!answer_.ok()) {
-    reading.subscribers = answer_.status();
+    // The publisher may have ended meanwhile.
+    read_words();
+    reading.ring = ring_status();
+    if (!reading.ring.ok()) return reading;
+    reading.state = state_of_publisher(*reading.ring);
+    if (reading.state == PublisherState::kRunning) reading.subscribers = answer_.status();
     return reading;
   }
   reading.clients_refused = answer_->clients_refused;

@@ -83,6 +83,11 @@ struct BusReading {
   std::array<std::uint64_t, kDropReasons> clients_by_reason{};  // as of PublisherStatus
   std::vector<CheckpointStatus> checkpoints;                    // read every kCheckpointsNs
   std::vector<BusEvent> events;  // since the bus is watched; keep_event() says which
+
+  // Its publisher runs and could not be asked: nothing is known of its subscribers.
+  bool is_unanswered() const {
+    return ring.ok() && state == PublisherState::kRunning && !subscribers.ok();
+  }
 };
 
 // A log of sessions that is larger is not read of a user that is not trusted.

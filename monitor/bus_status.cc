@@ -8,6 +8,7 @@
 #include "bus/control/missing_subscribers.h"
 #include "bus/ring_map.h"
 #include "lapwing/error.h"
+#include "monitor/publisher_state.h"
 #include "os/kernel.h"
 #include "os/path.h"
 #include "os/posix_io.h"
@@ -311,13 +312,47 @@ PublisherStatus status_of(Sequence head, const ControlClient::SubscriberList& li
   return status;
 }
 
+namespace {
+
+std::string control_socket(const std::string& directory) {
+  return absl::StrCat(directory, "/", kControlSocketName);
+}
+
+constexpr char kRestart[] = "Restart the publisher, unless it has just started.";
+
+// Why a publisher that runs could not be asked, as the end of a sentence about it.
+std::string unanswered_text(const std::string& directory, const absl::Status& why) {
+  const std::string socket = control_socket(directory);
+  switch (errc_of(why)) {
+    case Errc::kNoBus:
+      return absl::StrCat("its control socket ", socket, " is gone. ", kRestart);
+    case Errc::kPublisherGone:
+      return absl::StrCat("it does not listen on its control socket ", socket, ". ", kRestart);
+    case Errc::kTimedOut:
+      return absl::StrCat("it did not answer on ", socket, " within ",
+                          kPublisherAnswerNs / kNsPerSecond,
+                          " s. If this persists, restart the publisher.");
+    default:
+      return absl::StrCat("it did not answer: ", why.message());
+  }
+}
+
+}  // namespace
+
+absl::Status why_unanswered(const std::string& directory, const absl::Status& why) {
+  const absl::StatusOr<RingStatus> ring = read_ring_status(directory);
+  if (!ring.ok() || state_of_publisher(*ring) != PublisherState::kRunning) return why;
+  return make_error(errc_of(why), absl::StrCat("the publisher (pid ", ring->publisher_pid,
+                                               ") runs, but ", unanswered_text(directory, why)));
+}
+
 absl::StatusOr<ControlClient> connect_to_publisher(const std::string& directory,
                                                    const std::string& name,
                                                    std::uint64_t deadline_ns) {
-  return ControlClient::connect({.path = absl::StrCat(directory, "/", kControlSocketName),
-                                 .role = ClientRole::kTool,
-                                 .name = name},
-                                deadline_ns);
+  absl::StatusOr<ControlClient> client = ControlClient::connect(
+      {.path = control_socket(directory), .role = ClientRole::kTool, .name = name}, deadline_ns);
+  if (!client.ok()) return why_unanswered(directory, client.status());
+  return client;
 }
 
 absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory) {
@@ -325,7 +360,7 @@ absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory) {
   absl::StatusOr<ControlClient> client = connect_to_publisher(directory, "lapwing", deadline_ns);
   if (!client.ok()) return client.status();
   const absl::StatusOr<ControlClient::SubscriberList> list = client->list_subscribers(deadline_ns);
-  if (!list.ok()) return list.status();
+  if (!list.ok()) return why_unanswered(directory, list.status());
   return status_of(client->welcome().head, *list, namespaces_of(*client));
 }
 

@@ -202,11 +202,15 @@ PublisherStatus status_of(Sequence head, const ControlClient::SubscriberList& li
                           const ProcessNamespaces& namespaces);
 // Of the publisher that a client is connected to.
 ProcessNamespaces namespaces_of(const ControlClient& client);
-// A tool's connection to the publisher of a bus. Errors: those of ControlClient::connect.
+// `why` the publisher of a bus could not be asked. If the publisher runs, the message names its
+// process and what to do.
+absl::Status why_unanswered(const std::string& directory, const absl::Status& why);
+// A tool's connection to the publisher of a bus. Errors: those of ControlClient::connect, with the
+// message of why_unanswered().
 absl::StatusOr<ControlClient> connect_to_publisher(const std::string& directory,
                                                    const std::string& name,
                                                    std::uint64_t deadline_ns);
-// The publisher's answer alone; needs no bus.json. Errors: those of ControlClient::connect.
+// The publisher's answer alone; needs no bus.json. Errors: as of connect_to_publisher().
 absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory);
 
 // Words for people and for JSON; "unknown" for a number that has no name.

@@ -113,7 +113,7 @@ Row bus_row(const BusReading& bus, const RateTrails& trails, bool in_ascii) {
     if (attached > 0) delay = {seconds_text(longest), static_cast<double>(longest)};
   }
   row.cells = {text_cell(bus.label),
-               text_cell(name_of(bus.state)),
+               text_cell(bus.is_unanswered() ? "no answer" : name_of(bus.state)),
                short_cell(bus.rate),
                {line, 0},
                number_cell(ring.head),

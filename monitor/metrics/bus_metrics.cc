@@ -260,8 +260,6 @@ void add_subscribers(Families& f, const MetricLabels& bus, const BusReading& rea
     labels.emplace_back("subscriber", kOther);
     if (!others.is_empty) add_sums(f, labels, others);
   }
-  // One that a running publisher did not answer for may be there.
-  if (!reading.subscribers.ok() && reading.state == PublisherState::kRunning) return;
   for (const std::string& name : expected) {
     if (!present.insert(name).second) continue;
     MetricLabels labels = bus;
@@ -295,6 +293,11 @@ void add_bus(Families& f, const std::string& name, const BusReading& reading,
   const MetricLabels bus = {{"bus", name}};
   f.gauge("lapwing_bus_up", "1 if its publisher runs and renews its heartbeat, else 0.", bus,
           reading.ring.ok() && reading.state == PublisherState::kRunning ? 1 : 0);
+  if (reading.ring.ok() && reading.state == PublisherState::kRunning) {
+    f.gauge("lapwing_publisher_answers",
+            "1 if its publisher answers this monitor, 0 if it runs and does not.", bus,
+            reading.is_unanswered() ? 0 : 1);
+  }
   add_files(f, bus, reading);
   if (reading.ring.ok()) add_ring(f, bus, *reading.ring);
   if (reading.subscribers.ok()) add_clients(f, bus, reading);
@@ -380,7 +383,7 @@ void MonitorCounts::add(const MachineReading& reading, const absl::Status& chann
   std::uint64_t& unanswered = errors["publisher_unanswered"];
   for (const BusReading& bus : reading.buses) {
     if (!bus.ring.ok() && errc_of(bus.ring.status()) != Errc::kNotFound) ++unreadable;
-    if (bus.state == PublisherState::kRunning && !bus.subscribers.ok()) ++unanswered;
+    if (bus.is_unanswered()) ++unanswered;
   }
   errors["channels_unreadable"] += channels.ok() ? 0U : 1U;
 }

@@ -150,14 +150,24 @@ TEST_CASE("A missing subscriber has up 0 and its state, and no counts") {
         std::string::npos);
 }
 
-TEST_CASE("Of a running publisher that did not answer nobody is said to be absent") {
+TEST_CASE("An expected subscriber is not up if its publisher does not answer") {
   const MetricsOptions options{.version = {}, .revision = {}, .expected = {{"es", "away"}}};
   const std::string absent = "lapwing_subscriber_up{bus=\"es\",subscriber=\"away\"} 0";
   BusReading silent = bus("es");
   silent.subscribers = make_error(Errc::kTimedOut, "no answer");
-  CHECK_FALSE(has(text_of({silent}, options), absent));
+  CHECK(has(text_of({silent}, options), absent));
   silent.state = PublisherState::kGone;
   CHECK(has(text_of({silent}, options), absent));
+}
+
+TEST_CASE("A publisher that runs answers or does not; one that is gone has no such series") {
+  const std::string series = "lapwing_publisher_answers{bus=\"es\"}";
+  BusReading reading = bus("es");
+  CHECK(has(text_of({reading}), series + " 1"));
+  reading.subscribers = make_error(Errc::kNoBus, "its control socket is gone");
+  CHECK(has(text_of({reading}), series + " 0"));
+  reading.state = PublisherState::kGone;
+  CHECK(text_of({reading}).find(series) == std::string::npos);
 }
 
 TEST_CASE("A subscriber that is expected and absent has up 0") {

@@ -38,8 +38,12 @@ export function is_bad_subscriber(subscriber) {
 export function is_bad_journal(bus) {
   return ["failed", "shed"].includes(bus.ring?.journal);
 }
+// The publisher runs and cannot be asked.
+function is_unanswered(bus) {
+  return bus.subscribers === null && bus.state === "running";
+}
 export function is_bad_bus(bus) {
-  return !["running", "closed"].includes(bus.state) || is_bad_journal(bus);
+  return !["running", "closed"].includes(bus.state) || is_unanswered(bus) || is_bad_journal(bus);
 }
 const kBadEvents = ["loss", "journal-failed", "journal-shed", "killed", "missing"];
 export function is_bad_event(event) {
@@ -99,11 +103,11 @@ function bus_problems(bus) {
           "Records that are overwritten before a subscriber reads them are now lost."
     });
   }
-  if (bus.subscribers === null && bus.state === "running") {
+  if (is_unanswered(bus)) {
     found.push({
-      kind: "subscribers-unknown",
-      severity: kUnknown,
-      text: `${name}: its subscribers are not known: ${bus.subscribers_why}`
+      kind: "publisher-unanswered",
+      severity: kPublisher,
+      text: `${name}: its subscribers are unknown: ${bus.subscribers_why}`
     });
   }
   const subject = {key: bus_subject(bus.directory), text: name};

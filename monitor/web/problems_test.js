@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {is_bad_event, is_bad_subscriber, kGone, kSubscriber, lines_of, problems_of, RowRanks} from "./problems.js";
+import {is_bad_bus, is_bad_event, is_bad_subscriber, kGone, kPublisher, kSubscriber, lines_of, problems_of, RowRanks} from "./problems.js";
 import {bus, gone_bus, subscriber} from "./test_readings.js";
 
 const texts_of = more => problems_of(bus(more)).map(problem => problem.text);
@@ -29,7 +29,11 @@ test("problems are reported, and what is well is not", () => {
       /^[^,]*process is stopped[^,]*,[^,]*$/);
   const late = {lost: 2, far_behind: true, stopped: true, silent: true};
   assert.deepEqual(texts_of({subscribers: [subscriber({observes: true, ...late})]}), []);
-  assert.match(texts_of({subscribers: null, subscribers_why: "no answer"})[0], /no answer/);
+  const unanswered = bus({subscribers: null, subscribers_why: "its control socket is gone."});
+  assert.deepEqual(
+      problems_of(unanswered).map(({text, severity}) => [text, severity]),
+      [["es: its subscribers are unknown: its control socket is gone.", kPublisher]]);
+  assert.ok(is_bad_bus(unanswered));
   assert.deepEqual(
       texts_of({subscribers: [subscriber({lost: 2}), subscriber({pid: 8, lost: 3})]}),
       ["logger (7) on es has lost 2 records.", "logger (8) on es has lost 3 records."]);
@@ -96,7 +100,7 @@ test("problems of live buses stand in the order of their severity", () => {
       gone_bus("new", 0.5));
   assert.deepEqual(
       lines.map(({bus: directory}) => directory),
-      ["/f", "/e", "/d", "/new", "/c", "/a", "/b", "/old"]);
+      ["/f", "/e", "/b", "/d", "/new", "/c", "/a", "/old"]);
 });
 
 test("a publisher that has just ended has a line of its own among dead ones", () => {

@@ -5,6 +5,7 @@ import os
 import pathlib
 import resource
 import signal
+import socket
 import unittest
 
 import harness
@@ -131,6 +132,33 @@ class Health(BusesTest):
         self.assertIn(f"the ring cannot be read: opening the ring file {ring}", said)
         self.assertIn("the container's /dev/shm", said)
         publisher.stop()
+
+    def test_a_publisher_that_cannot_be_asked_is_not_well(self):
+        publisher = self.publish()
+        control = pathlib.Path(self.bus, "control.sock")
+        control.unlink()
+        why = (f"the publisher (pid {publisher.pid}) runs, but its control socket {control} is gone."
+               " Restart the publisher, unless it has just started.\n")
+        self.assertEqual(self.health(expect=GONE), f"lapwing: ill: {why}")
+        self.assertEqual(self.health("--ignore-subscribers", expect=GONE), f"lapwing: ill: {why}")
+        top = self.run_to_end("top", "top", "--once", expect=OTHER)
+        self.assertEqual(top.err(), f"lapwing: {why}")
+        self.assertIn("no answer", top.out())
+        self.assertEqual(self.run_to_end("subscribers", "subscribers", expect=OTHER).err(),
+                         f"lapwing: {why}")
+        self.assertIn(f"publisher  no answer: {why}", self.run_to_end("info", "info").out())
+
+    def test_a_publisher_whose_socket_is_another_s_is_not_well(self):
+        publisher = self.publish()
+        control = pathlib.Path(self.bus, "control.sock")
+        control.unlink()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            listener.bind(str(control))
+            said = self.health(expect=GONE)
+            self.assertIn(f"(pid {publisher.pid}) runs, but it does not listen on its", said)
+            listener.listen()
+            said = self.health(expect=GONE)
+            self.assertIn(f"runs, but it did not answer on {control} within 2 s. If this", said)
 
     def test_a_subscriber_that_is_behind_is_named(self):
         self.publish()

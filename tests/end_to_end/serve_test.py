@@ -347,6 +347,23 @@ class Metrics(ServeTest):
         publisher.kill()
         self.until("the bus to be down", lambda: self.metric("lapwing_bus_up", bus="es") == 0)
 
+    def test_a_publisher_that_cannot_be_asked_is_reported(self):
+        bus, publisher = self.publish("es")
+        self.start("reader", "tail", "--bus", bus, "--name", "logger", "--format", "none")
+        control = pathlib.Path(bus, "control.sock")
+        self.until("it to run", control.exists)
+        control.unlink()
+        self.serve("--bus", bus, "--expect", "es:logger")
+        self.until("a reading", lambda: self.metric("lapwing_bus_up", bus="es") == 1)
+        self.assertEqual(self.metric("lapwing_publisher_answers", bus="es"), 0)
+        self.assertEqual(self.metric("lapwing_subscriber_up", bus="es", subscriber="logger"), 0)
+        (reading,) = json.loads(self.ask("/api/v1/buses")[2])["buses"]
+        self.assertIn(f"(pid {publisher.pid}) runs, but its control socket",
+                      reading["subscribers_why"])
+        publisher.kill()
+        self.until("it to be down", lambda: self.metric("lapwing_bus_up", bus="es") == 0)
+        self.assertIsNone(self.metric("lapwing_publisher_answers", bus="es"))
+
     def test_requests_are_counted_by_route_and_code(self):
         self.serve()
         self.status("/none")
