@@ -395,6 +395,18 @@ nlohmann::ordered_json events_json(const BusEvents& events) {
   return {{"events", list_json(events.events, event_json)}, {"newest", events.newest}};
 }
 
+nlohmann::ordered_json expected_json(const std::vector<ExpectedReading>& readings) {
+  Json json = Json::array();
+  for (const ExpectedReading& one : readings) {
+    json.push_back({{"bus", one.expected.bus},
+                    {"directory", one.directory.empty() ? Json(nullptr) : Json(one.directory)},
+                    {"subscriber", one.expected.name},
+                    {"state", name_of(one.state)},
+                    {"why", one.why.empty() ? Json(nullptr) : Json(one.why)}});
+  }
+  return json;
+}
+
 nlohmann::ordered_json findings_json(const std::vector<Finding>& findings) {
   Json json = Json::array();
   for (const Finding& finding : findings) {

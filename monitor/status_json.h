@@ -11,6 +11,7 @@
 #include "monitor/bus_status.h"
 #include "monitor/channel_status.h"
 #include "monitor/doctor/finding.h"
+#include "monitor/expected_subscribers.h"
 #include "monitor/machine_monitor.h"
 
 namespace lapwing {
@@ -35,6 +36,7 @@ nlohmann::ordered_json channels_json(const ChannelList& list);
 // the first by path.
 nlohmann::ordered_json machine_json(const MachineReading& reading,
                                     const absl::StatusOr<ChannelList>& channels);
+nlohmann::ordered_json expected_json(const std::vector<ExpectedReading>& readings);
 nlohmann::ordered_json findings_json(const std::vector<Finding>& findings);
 
 }  // namespace lapwing

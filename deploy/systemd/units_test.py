@@ -5,11 +5,13 @@ Runs the program named by LAPWING_BIN. No service is started by systemd: what Ex
 
 import os
 import pathlib
+import pwd
 import re
 import shutil
 import subprocess
 import sys
 import unittest
+import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "tests/end_to_end"))
@@ -86,6 +88,56 @@ class Units(harness.ProgramTest):
         for kind in ("publish", "record", "checkpoint"):
             self.run_to_end(kind, *self.command(kind))
         self.assertTrue(copy.exists())
+
+    def test_the_example_of_expect_is_of_the_user_that_publishes(self):
+        text = (HERE / "serve.toml").read_text()
+        (user,) = re.findall(r'^user = \["(\w+)"\]$', text, re.M)
+        (bus_user, bus, subscriber) = re.findall(
+            r'^# expect = \["(\w+)/(\w+):(\w+)"\]$', text, re.M)[0]
+        owner = {unit.name: re.findall("^User=(.*)$", unit.read_text(), re.M) for unit in UNITS}
+        self.assertEqual(owner["lapwing-publish@.service"], [bus_user])
+        self.assertNotEqual(owner["lapwing-serve.service"], [bus_user])
+        self.assertEqual((user, bus, subscriber), (bus_user, INSTANCE, "record"))
+
+    @unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root to become other users")
+    def test_the_example_of_expect_finds_its_subscriber(self):
+        """The layout of the packages, with the users daemon for lapwing and nobody for lapwing-serve."""
+        self.folder.chmod(0o755)
+        as_owner = {"user": "daemon", "group": "daemon", "extra_groups": []}
+        bus = self.folder / "lib" / INSTANCE
+        bus.parent.mkdir()
+        shutil.chown(bus.parent, "daemon", "daemon")
+        daemon = pwd.getpwnam("daemon")
+        self.addCleanup(shutil.rmtree, f"/dev/shm/lapwing-{daemon.pw_uid}-{daemon.pw_gid}",
+                        ignore_errors=True)
+        (self.folder / f"{INSTANCE}.toml").write_text(
+            '[publish]\nsource = "synthetic:records=0"\npace = 1000\ncapacity = 1024\n'
+            f'group = "daemon"\n[record]\nout = "{bus.parent}/copy.dbn"\n')
+        self.start("publish", *self.command("publish"), **as_owner)
+        self.until("the bus", (bus / "control.sock").exists)
+        self.start("record", *self.command("record"), **as_owner)
+        token = self.folder / "token"
+        token.touch(0o600)
+        token.write_text("t" * 64)
+        shutil.chown(token, "nobody")
+        options = (HERE / "serve.toml").read_text()
+        for old, new in (("127.0.0.1:9477", "127.0.0.1:0"), ('user = ["lapwing', 'user = ["daemon'),
+                         ('# expect = ["lapwing/', 'expect = ["daemon/'),
+                         ("/var/lib/lapwing-serve", str(self.folder))):
+            self.assertEqual(options.count(old), 1, old)
+            options = options.replace(old, new)
+        (self.folder / "serve.toml").write_text(options)
+        server = self.start("serve", *self.command("serve"), user="nobody",
+                            group=pwd.getpwnam("nobody").pw_gid, extra_groups=["daemon"])
+        self.until("its address", lambda: "http://" in server.out())
+        request = urllib.request.Request(f"{server.out().split()[0]}metrics",
+                                         headers={"Authorization": "Bearer " + "t" * 64})
+        series = f'lapwing_subscriber_up{{bus="daemon/{INSTANCE}",subscriber="record"}} 1\n'
+
+        def is_up():
+            with urllib.request.urlopen(request, timeout=harness.HANG_SECONDS) as answer:
+                return series in answer.read().decode()
+        self.until("the recorder to be up", is_up)
 
     def test_the_monitor_takes_the_options_that_are_installed(self):
         options = (HERE / "serve.toml").read_text()

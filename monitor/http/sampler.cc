@@ -54,6 +54,7 @@ void Sampler::run() {
     nlohmann::ordered_json json = {{"version", options_.metrics.version},
                                    {"revision", options_.metrics.revision}};
     json.update(machine_json(reading, channels));
+    json["expected"] = expected_json(check_expected(reading, options_.metrics.expected));
     snapshot->json = json_text(json);
     snapshot->metrics = bus_metrics_text(reading, channels, counts, options_.metrics);
     for (const BusReading& bus : reading.buses) {

@@ -222,9 +222,9 @@ void add_one(Families& f, const MetricLabels& labels, const SubscriberStatus& st
   }
 }
 
+// `expected`: those of this bus.
 void add_subscribers(Families& f, const MetricLabels& bus, const BusReading& reading,
                      const std::vector<std::string>& expected) {
-  std::set<std::string> present;
   if (reading.subscribers.ok()) {
     std::vector<const SubscriberReading*> oldest_first;
     for (const SubscriberReading& one : *reading.subscribers) {
@@ -242,7 +242,6 @@ void add_subscribers(Families& f, const MetricLabels& bus, const BusReading& rea
     for (const SubscriberReading* one : oldest_first) {
       MetricLabels labels = bus;
       labels.emplace_back("subscriber", names.name(one->status.name));
-      present.insert(one->status.name);
       if (labels.back().second == kOther) {
         if (!one->status.is_missing()) others.add(*one);
         continue;
@@ -260,11 +259,14 @@ void add_subscribers(Families& f, const MetricLabels& bus, const BusReading& rea
     labels.emplace_back("subscriber", kOther);
     if (!others.is_empty) add_sums(f, labels, others);
   }
-  for (const std::string& name : expected) {
-    if (!present.insert(name).second) continue;
-    MetricLabels labels = bus;
-    labels.emplace_back("subscriber", name);
-    add_absent(f, labels);
+}
+
+// Attached and missing ones have their series already.
+void add_expected(Families& f, const MachineReading& reading,
+                  const std::vector<ExpectedSubscriber>& expected) {
+  for (const ExpectedReading& one : check_expected(reading, expected)) {
+    if (one.state == ExpectedState::kAttached || one.state == ExpectedState::kMissing) continue;
+    add_absent(f, {{"bus", one.expected.bus}, {"subscriber", one.expected.name}});
   }
 }
 
@@ -399,6 +401,7 @@ std::string bus_metrics_text(const MachineReading& reading,
     if (!bus.ring.ok() && errc_of(bus.ring.status()) == Errc::kNotFound) continue;
     add_bus(families, bus.label, bus, options);
   }
+  add_expected(families, reading, options.expected);
   if (channels.ok()) add_channels(families, *channels);
   families.histogram("lapwing_monitor_sample_seconds", "How long a sample of all buses took.", {},
                      counts.samples);

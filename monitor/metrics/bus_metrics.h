@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "monitor/channel_status.h"
+#include "monitor/expected_subscribers.h"
 #include "monitor/machine_monitor.h"
 #include "proto/ring_counters.h"
 
@@ -21,12 +22,6 @@ namespace lapwing {
 
 // Of a bus's subscribers, and of all channels. What is beyond is `other`, together.
 inline constexpr std::size_t kNamesMax = 256;
-
-// A subscriber that is to be there.
-struct ExpectedSubscriber {
-  std::string bus;  // its label
-  std::string name;
-};
 
 struct MetricsOptions {
   std::string version;

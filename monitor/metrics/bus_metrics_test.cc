@@ -178,11 +178,31 @@ TEST_CASE("A subscriber that is expected and absent has up 0") {
   const std::string text = text_of({reading}, options);
   CHECK(has(text, "lapwing_subscriber_up{bus=\"es\",subscriber=\"here\"} 1"));
   CHECK(has(text, "lapwing_subscriber_up{bus=\"es\",subscriber=\"away\"} 0"));
-  CHECK(text.find("\"x\"") == std::string::npos);
+  // Nothing is known of its bus.
+  CHECK(has(text, "lapwing_subscriber_up{bus=\"nq\",subscriber=\"x\"} 0"));
   reading.subscribers = make_error(Errc::kPublisherGone, "gone");
   reading.state = PublisherState::kGone;
   CHECK(
       has(text_of({reading}, options), "lapwing_subscriber_up{bus=\"es\",subscriber=\"here\"} 0"));
+}
+
+TEST_CASE("An expectation is kept while its bus is closed, unreadable or gone") {
+  BusReading closed = bus("es");
+  closed.ring = make_error(Errc::kNotFound, "the session was closed");
+  closed.subscribers = closed.ring.status();
+  BusReading unreadable = bus("es");
+  unreadable.ring = make_error(Errc::kNotPermitted, "not yours");
+  unreadable.subscribers = unreadable.ring.status();
+  const MetricsOptions options{
+      .version = {}, .revision = {}, .expected = {{"es", "logger"}, {"es", "logger"}}};
+  for (const std::vector<BusReading>& buses :
+       {std::vector<BusReading>(), {closed}, {unreadable}, {bus("es")}}) {
+    const std::string text = text_of(buses, options);
+    const std::string series = "lapwing_subscriber_up{bus=\"es\",subscriber=\"logger\"} 0\n";
+    const std::size_t first = text.find(series);
+    REQUIRE(first != std::string::npos);
+    CHECK(text.find(series, first + 1) == std::string::npos);  // once
+  }
 }
 
 TEST_CASE("A latency has a bucket for each power of two, and what was not measured has none") {

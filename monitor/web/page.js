@@ -9,7 +9,7 @@ import {EventsView} from "./events_view.js";
 import {HistoryLoader} from "./history_loader.js";
 import {clock_text, count_text} from "./numbers.js";
 import {ProblemBox} from "./problem_box.js";
-import {is_bad_event, lines_of, problems_of, RowRanks} from "./problems.js";
+import {expected_problems, is_bad_event, lines_of, problems_of, RowRanks} from "./problems.js";
 import {Quiet} from "./quiet.js";
 import {Readings} from "./readings.js";
 import {browser_settings} from "./storage.js";
@@ -110,7 +110,7 @@ function show() {
 
 // Returns the ranks of rows.
 function show_problems(reading) {
-  const problems = reading.buses.flatMap(problems_of);
+  const problems = [...reading.buses.flatMap(problems_of), ...expected_problems(reading)];
   quiet.update(reading, problems, Date.now());
   const parts = quiet.split(problems);
   const lines = lines_of(parts.loud);

@@ -211,6 +211,31 @@ export function problems_of(bus) {
   ];
 }
 
+// Expected subscribers (`--expect`) that are absent. If the problem of their bus is shown, or they
+// are in the list of missing ones, that is enough.
+export function expected_problems(reading) {
+  const buses = new Map(reading.buses.map(bus => [bus.directory, bus]));
+  return (reading.expected ?? [])
+      .filter(
+          ({state, directory}) =>
+              state === "absent" || (state === "unknown" && !buses.has(directory)))
+      .map(({bus: label, directory, subscriber, why}) => {
+        const place = directory ?? label;
+        return {
+          key: `expected ${place} ${subscriber}`,
+          kind: "expected",
+          severity: kSubscriber,
+          level: 0,
+          bus: place,
+          subscriber: null,
+          subject: {key: `subscriber ${subscriber} ${place}`, text: `${subscriber} on ${label}`},
+          wider: [bus_subject(place)],
+          text: `${subscriber} on ${label} is expected and not attached` +
+              (why ? `: ${why}.` : ".")
+        };
+      });
+}
+
 function group_text(members) {
   const names = members.slice(0, kNamesMax).map(({subject}) => subject.text).join(", ");
   const more = members.length - kNamesMax;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {is_bad_bus, is_bad_event, is_bad_subscriber, kGone, kPublisher, kSubscriber, lines_of, problems_of, RowRanks} from "./problems.js";
+import {expected_problems, is_bad_bus, is_bad_event, is_bad_subscriber, kGone, kPublisher, kSubscriber, lines_of, problems_of, RowRanks} from "./problems.js";
 import {bus, gone_bus, subscriber} from "./test_readings.js";
 
 const texts_of = more => problems_of(bus(more)).map(problem => problem.text);
@@ -64,6 +64,24 @@ test("a silent subscriber", () => {
       texts_of({subscribers: [subscriber({silent: true, far_behind: true})]}),
       ["logger on es is more than 5 s behind and has not reported for more than 3 s."]);
   assert.ok(is_bad_subscriber(subscriber({silent: true})));
+});
+
+test("expected subscribers: absent ones, also if their bus is not known", () => {
+  const one = more =>
+      ({bus: "es", directory: "/es", subscriber: "record", state: "absent", why: null, ...more});
+  const of = (expected, ...buses) =>
+      expected_problems({buses, expected}).map(({text, severity}) => [text, severity]);
+  const absent = [["record on es is expected and not attached.", kSubscriber]];
+  assert.deepEqual(of([one({})], bus({})), absent);
+  assert.deepEqual(of([one({state: "attached"}), one({state: "missing"})], bus({})), []);
+  const why = "no bus with this label is known";
+  assert.deepEqual(
+      of([one({state: "unknown", directory: null, why})]),
+      [["record on es is expected and not attached: no bus with this label is known.",
+        kSubscriber]]);
+  // The bus's own problem is shown.
+  assert.deepEqual(of([one({state: "unknown", why: "its publisher is gone"})], gone_bus("es", 1)), []);
+  assert.deepEqual(expected_problems({buses: []}), []);  // of an older server
 });
 
 test("events of a killed publisher and of missing subscribers are bad", () => {

@@ -364,6 +364,22 @@ class Metrics(ServeTest):
         self.until("it to be down", lambda: self.metric("lapwing_bus_up", bus="es") == 0)
         self.assertIsNone(self.metric("lapwing_publisher_answers", bus="es"))
 
+    def test_an_expectation_is_kept_whatever_becomes_of_its_bus(self):
+        bus, publisher = self.publish("es")
+        self.start("reader", "tail", "--bus", bus, "--name", "logger", "--format", "none")
+        self.serve("--expect", "es:logger", "--expect", "nosuchbus:logger")
+        of_bus = {"bus": "es", "subscriber": "logger"}
+        nowhere = {"bus": "nosuchbus", "subscriber": "logger"}
+        self.until("it to be up", lambda: self.metric("lapwing_subscriber_up", **of_bus) == 1)
+        self.assertEqual(self.metric("lapwing_subscriber_up", **nowhere), 0)
+        expected = json.loads(self.ask("/api/v1/buses")[2])["expected"]
+        self.assertEqual([one["state"] for one in expected], ["attached", "unknown"])
+        self.assertEqual(expected[1]["why"], "no bus with this label is known")
+        self.assertEqual(publisher.stop(), DONE)
+        self.until("the bus to be closed",
+                   lambda: self.metric("lapwing_bus_up", bus="es") is None)
+        self.assertEqual(self.metric("lapwing_subscriber_up", **of_bus), 0)
+
     def test_requests_are_counted_by_route_and_code(self):
         self.serve()
         self.status("/none")

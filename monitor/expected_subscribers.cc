@@ -1,0 +1,64 @@
+#include "monitor/expected_subscribers.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "lapwing/error.h"
+
+namespace lapwing {
+namespace {
+
+ExpectedState state_of(const std::vector<SubscriberReading>& subscribers, const std::string& name) {
+  ExpectedState state = ExpectedState::kAbsent;
+  for (const SubscriberReading& one : subscribers) {
+    if (one.status.name != name || one.status.observes) continue;
+    if (!one.status.is_missing()) return ExpectedState::kAttached;
+    state = ExpectedState::kMissing;
+  }
+  return state;
+}
+
+std::string why_unknown(const BusReading& bus) {
+  if (!bus.ring.ok()) return absl::StrCat("the bus cannot be read: ", bus.ring.status().message());
+  if (bus.is_unanswered()) return std::string(bus.subscribers.status().message());
+  return absl::StrCat("its publisher is ", name_of(bus.state));
+}
+
+}  // namespace
+
+std::vector<ExpectedReading> check_expected(const MachineReading& reading,
+                                            const std::vector<ExpectedSubscriber>& expected) {
+  std::vector<ExpectedReading> found;
+  std::set<ExpectedSubscriber> seen;
+  for (const ExpectedSubscriber& one : expected) {
+    if (!seen.insert(one).second) continue;
+    const auto bus = std::ranges::find(reading.buses, one.bus, &BusReading::label);
+    if (bus == reading.buses.end()) {
+      found.push_back({.expected = one, .why = "no bus with this label is known"});
+    } else if (!bus->subscribers.ok()) {
+      found.push_back({.expected = one, .directory = bus->directory, .why = why_unknown(*bus)});
+    } else {
+      found.push_back({.expected = one,
+                       .directory = bus->directory,
+                       .state = state_of(*bus->subscribers, one.name)});
+    }
+  }
+  return found;
+}
+
+const char* name_of(ExpectedState state) {
+  switch (state) {
+    case ExpectedState::kAttached:
+      return "attached";
+    case ExpectedState::kMissing:
+      return "missing";
+    case ExpectedState::kAbsent:
+      return "absent";
+    case ExpectedState::kUnknown:
+      return "unknown";
+  }
+  return "unknown";
+}
+
+}  // namespace lapwing

@@ -1,0 +1,41 @@
+// Subscribers that an operator expects to be attached, each by the label of its bus and its name.
+//
+// Thread safety: values and a free function.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "monitor/machine_monitor.h"
+
+namespace lapwing {
+
+struct ExpectedSubscriber {
+  std::string bus;  // its label (bus_labels.h)
+  std::string name;
+
+  auto operator<=>(const ExpectedSubscriber&) const = default;
+};
+
+enum class ExpectedState {
+  kAttached = 1,
+  kMissing = 2,  // it was attached when the last session ended
+  kAbsent = 3,
+  kUnknown = 4,  // no bus has that label, or its publisher could not be asked
+};
+
+struct ExpectedReading {
+  ExpectedSubscriber expected;
+  std::string directory = {};  // of the bus; empty: no bus has that label
+  ExpectedState state = ExpectedState::kUnknown;
+  std::string why = {};  // of kUnknown
+};
+
+// Stable identifiers.
+const char* name_of(ExpectedState state);
+
+// One for each expected subscriber, without duplicates, whatever is known of its bus.
+std::vector<ExpectedReading> check_expected(const MachineReading& reading,
+                                            const std::vector<ExpectedSubscriber>& expected);
+
+}  // namespace lapwing
