@@ -12,11 +12,12 @@
 #include "cli/not_shown.h"
 #include "cli/say.h"
 #include "cli/users_option.h"
-#include "monitor/bus_search.h"
 #include "monitor/count_text.h"
 #include "monitor/json_text.h"
+#include "monitor/machine_monitor.h"
 #include "monitor/publisher_state.h"
 #include "monitor/status_json.h"
+#include "os/kernel.h"
 
 namespace lapwing::cli {
 namespace {
@@ -31,25 +32,35 @@ constexpr char kAbout[] =
     "States: running; stopped (the process, by a signal or a debugger); silent (no heartbeat\n"
     "for 3 s); gone (it ended without closing); closed (closing now); unreadable.";
 
-BusLine line_of(const FoundBus& bus) {
-  return {bus, read_ring_status(bus.announcement.directory)};
+// Buses of other users that were not read by then are listed as that.
+constexpr std::uint64_t kReadNsMax = 2 * kNsPerSecond;
+constexpr std::uint64_t kPauseNs = 50 * kNsPerMs;  // between two checks whether all were read
+
+MachineReading read_once(MachineMonitor& monitor) {
+  const std::uint64_t until_ns = monotonic_ns() + kReadNsMax;
+  monitor.sample(monotonic_ns());
+  while (!monitor.is_settled() && monotonic_ns() < until_ns) {
+    wait_readable(-1, kPauseNs);
+    monitor.sample(monotonic_ns());
+  }
+  return monitor.read(monotonic_ns(), wall_ns());
 }
 
-void print_line(const BusLine& line) {
-  const BusAnnouncement& bus = line.bus.announcement;
-  const std::string state = line.ring.ok() ? name_of(state_of_publisher(*line.ring)) : "unreadable";
+void print_line(const BusReading& bus) {
+  const std::string state = bus.ring.ok() ? name_of(bus.state) : "unreadable";
   const auto sequence = [&](Sequence RingStatus::* which) {
-    return line.ring.ok() ? absl::StrCat((*line.ring).*which) : std::string("-");
+    return bus.ring.ok() ? absl::StrCat((*bus.ring).*which) : std::string("-");
   };
-  std::cout << absl::StrFormat("%-10s %-16s %14s %14s %8d %6d  %s\n", state, printable(bus.name),
+  std::cout << absl::StrFormat("%-10s %-16s %14s %14s %8d %6d  %s\n", state, printable(bus.label),
                                sequence(&RingStatus::head), sequence(&RingStatus::durable),
-                               bus.publisher_pid, line.bus.owner, printable(bus.directory));
-  if (!line.ring.ok()) {
-    std::cout << "           " << printable(std::string(line.ring.status().message())) << '\n';
+                               bus.announcement ? bus.announcement->publisher_pid : 0, bus.uid,
+                               printable(bus.directory));
+  if (!bus.ring.ok()) {
+    std::cout << "           " << printable(std::string(bus.ring.status().message())) << '\n';
   }
 }
 
-void print_rest(const FoundBuses& found) {
+void print_rest(const MachineReading& found) {
   std::cout << count_text(found.buses.size(), "bus", "buses");
   if (const std::string rest = not_shown_text(found); !rest.empty()) std::cout << "; " << rest;
   std::cout << '\n';
@@ -63,17 +74,19 @@ struct BusesOptions {
 int list_buses(const BusesOptions& options) {
   const absl::StatusOr<WatchedUsers> users = parse_watched_users(options.users);
   if (!users.ok()) return fail(users.status());
-  const FoundBuses found = find_buses(*users);
-  std::vector<BusLine> lines;
-  for (const FoundBus& bus : found.buses) lines.push_back(line_of(bus));
+  absl::StatusOr<MachineMonitor> monitor =
+      MachineMonitor::start({.directories = {}, .users = *users, .parts = BusParts::kRing});
+  if (!monitor.ok()) return fail(monitor.status());
+  const MachineReading reading = read_once(*monitor);
   if (options.json) {
-    std::cout << json_text(buses_json(found, lines), 2) << '\n';
+    std::cout << json_text(buses_json(reading), 2) << '\n' << std::flush;
     return kExitDone;
   }
-  std::cout << absl::StrFormat("%-10s %-16s %14s %14s %8s %6s  %s\n", "state", "name", "head",
+  std::cout << absl::StrFormat("%-10s %-16s %14s %14s %8s %6s  %s\n", "state", "bus", "head",
                                "durable", "pid", "uid", "directory");
-  for (const BusLine& line : lines) print_line(line);
-  print_rest(found);
+  for (const BusReading& bus : reading.buses) print_line(bus);
+  print_rest(reading);
+  std::cout.flush();  // the monitor's threads may take a while to end
   return kExitDone;
 }
 

@@ -1,11 +1,12 @@
 // A value that a thread of its own makes again and again, for a reader that must not wait for it.
 //
 // The thread may hang in a file system that does not answer. Then the newest value gets old, and
-// the destructor leaves the thread behind after kBackgroundEndNs.
+// the destructor leaves the thread behind, kBackgroundEndNs after its stop was requested.
 //
 // Thread safety: one thread. `Make::operator()` runs in the value's thread only.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -56,12 +57,19 @@ class Background {
   Background& operator=(Background&&) = delete;
   ~Background() {
     if (!thread_.joinable()) return;
-    shared_->stop.set();
-    if (shared_->wait_for_end()) {
+    request_stop();
+    if (shared_->wait_for_end(stop_ns_ + kBackgroundEndNs)) {
       thread_.join();
     } else {
       thread_.detach();
     }
+  }
+
+  // Begins the end, for which the destructor waits: so several threads end together.
+  void request_stop() {
+    if (stop_ns_ != 0) return;
+    stop_ns_ = monotonic_ns();
+    shared_->stop.set();
   }
 
   // The newest value; null before the first.
@@ -91,10 +99,10 @@ class Background {
       has_ended = true;
       changed.notify_all();
     }
-    bool wait_for_end() {
+    bool wait_for_end(std::uint64_t deadline_ns) {
       std::unique_lock lock(mutex);
-      return changed.wait_for(lock, std::chrono::nanoseconds(kBackgroundEndNs),
-                              [&] { return has_ended; });
+      const std::uint64_t left_ns = deadline_ns - std::min(deadline_ns, monotonic_ns());
+      return changed.wait_for(lock, std::chrono::nanoseconds(left_ns), [&] { return has_ended; });
     }
 
     StopEvent stop;
@@ -109,6 +117,7 @@ class Background {
 
   std::shared_ptr<Shared> shared_;
   std::thread thread_;
+  std::uint64_t stop_ns_ = 0;  // when the stop was requested
 };
 
 }  // namespace lapwing

@@ -121,10 +121,18 @@ void BusMonitor::read_journal(std::uint64_t now_ns) {
                                 is_trusted_ ? UINT64_MAX : kOtherSessionsBytesMax);
 }
 
+bool BusMonitor::is_settled() {
+  const absl::StatusOr<RingStatus> ring = ring_status();
+  return !ring.ok() || ring->is_heartbeat_age_known ||
+         state_of_publisher(*ring) != PublisherState::kRunning;
+}
+
 BusReading BusMonitor::read(std::uint64_t now_ns) {
   sample(now_ns);
-  list_checkpoints(now_ns);
-  read_journal(now_ns);
+  if (parts_ == BusParts::kAll) {
+    list_checkpoints(now_ns);
+    read_journal(now_ns);
+  }
   BusReading reading{.directory = directory_,
                      .name = description_.name,
                      .schema = description_.schema,
@@ -138,7 +146,7 @@ BusReading BusMonitor::read(std::uint64_t now_ns) {
                      .events = {events_.begin(), events_.end()}};
   if (!reading.ring.ok()) return reading;
   reading.state = state_of_publisher(*reading.ring);
-  if (reading.state != PublisherState::kRunning) return reading;
+  if (reading.state != PublisherState::kRunning || parts_ == BusParts::kRing) return reading;
   if (now_ns >= ask_again_ns_) {
     ask_again_ns_ = now_ns + kAskNs;
     answer_ = ask(reading.ring->head, now_ns);

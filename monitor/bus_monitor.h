@@ -28,6 +28,7 @@
 #include "monitor/head_history.h"
 #include "monitor/latency_window.h"
 #include "monitor/publisher_state.h"
+#include "snapshot/bus_announcement.h"
 #include "snapshot/bus_directory.h"
 
 namespace lapwing {
@@ -65,11 +66,12 @@ struct SubscriberReading {
 struct BusReading {
   std::string directory;
   std::string name;
-  // The next three: of a MachineMonitor.
+  // The next four: of a MachineMonitor.
   std::string label = {};  // unique on the machine (bus_labels.h)
   std::string user = {};   // owner: name, or number if it has no name
   uid_t uid = 0;
-  std::string schema;  // and the next two: what bus.json says
+  std::optional<BusAnnouncement> announcement = {};  // nullopt: it was named
+  std::string schema;                                // and the next two: what bus.json says
   std::string journal_writer;
   std::uint64_t capacity = 0;                      // slots
   absl::StatusOr<RingStatus> ring;                 // kNotFound: the bus is closed
@@ -88,16 +90,27 @@ struct BusReading {
   bool is_unanswered() const {
     return ring.ok() && state == PublisherState::kRunning && !subscribers.ok();
   }
+  // As of BusMonitor.
+  bool is_settled() const {
+    return !ring.ok() || state != PublisherState::kRunning || ring->is_heartbeat_age_known;
+  }
 };
 
 // A log of sessions that is larger is not read of a user that is not trusted.
 inline constexpr std::uint64_t kOtherSessionsBytesMax = 64 * 1024 * 1024;
 
+// What is read of a bus.
+enum class BusParts {
+  kAll = 1,
+  kRing = 2,  // neither its publisher is asked, nor are journal and checkpoints read
+};
+
 class BusMonitor {
  public:
   // `is_trusted`: the bus belongs to this user or root.
-  explicit BusMonitor(std::string directory, bool is_trusted = true)
-      : directory_(std::move(directory)), is_trusted_(is_trusted) {}
+  explicit BusMonitor(std::string directory, bool is_trusted = true,
+                      BusParts parts = BusParts::kAll)
+      : directory_(std::move(directory)), is_trusted_(is_trusted), parts_(parts) {}
 
   const std::string& directory() const { return directory_; }
   // Notes where head is. Reads a word of memory; every kReattachNs at most also files.
@@ -105,6 +118,8 @@ class BusMonitor {
   // Samples, and asks the publisher, who is waited for kPublisherAnswerNs at most; within kAskNs its last
   // answer stands.
   BusReading read(std::uint64_t now_ns);
+  // False while a heartbeat of another clock may still prove that the publisher runs.
+  bool is_settled();
 
  private:
   struct Lag {
@@ -132,6 +147,7 @@ class BusMonitor {
 
   std::string directory_;
   bool is_trusted_;
+  BusParts parts_;
   BusDescription description_;  // as it was last read
   absl::StatusOr<JournalFacts> journal_;
   std::uint64_t journal_again_ns_ = 0;

@@ -55,6 +55,10 @@ MachineMonitor::MachineMonitor(MachineOptions options, std::optional<Search> sea
   for (const uid_t user : {::geteuid(), uid_t{0}}) trusted_names_[user] = user_name(user);
 }
 
+MachineMonitor::~MachineMonitor() {
+  for (auto& [user, other] : others_) other.request_stop();
+}
+
 // Two users may announce the same directory: that of a trusted user counts.
 void MachineMonitor::take_search(std::uint64_t now_ns) {
   if (!search_) return look_up_named(now_ns);
@@ -67,9 +71,13 @@ void MachineMonitor::take_search(std::uint64_t now_ns) {
   found_.beyond_limit = found.beyond_limit;
   found_.not_watched = found.not_watched;
   Owners owners;
+  announcements_.clear();
   for (const FoundBus& bus : found.buses) {
-    const auto [known, is_new] = owners.try_emplace(bus.announcement.directory, bus.owner);
-    if (!is_new && is_trusted_user(bus.owner)) known->second = bus.owner;
+    const std::string& directory = bus.announcement.directory;
+    const bool is_new = !owners.contains(directory);
+    if (!is_new && !is_trusted_user(bus.owner)) continue;
+    owners[directory] = bus.owner;
+    announcements_[directory] = bus.announcement;
   }
   follow(owners);
 }
@@ -93,7 +101,7 @@ void MachineMonitor::follow(const Owners& owners) {
   std::map<uid_t, std::vector<std::string>> of_others;
   for (const auto& [directory, owner] : owners_) {
     if (is_trusted_user(owner)) {
-      trusted_.try_emplace(directory, directory);
+      trusted_.try_emplace(directory, directory, true, options_.parts);
     } else {
       of_others[owner].push_back(directory);
     }
@@ -110,7 +118,7 @@ void MachineMonitor::follow(const Owners& owners) {
         found_.beyond_limit += directories.size();
         continue;
       }
-      absl::StatusOr<OtherUser> other = OtherUser::start(user);
+      absl::StatusOr<OtherUser> other = OtherUser::start(user, options_.parts);
       if (!other.ok()) {
         found_.beyond_limit += directories.size();
         continue;
@@ -126,7 +134,15 @@ void MachineMonitor::sample(std::uint64_t now_ns) {
   for (auto& [directory, bus] : trusted_) bus.sample(now_ns);
 }
 
+bool MachineMonitor::is_settled() {
+  return searched_ns_ != 0 &&
+         std::ranges::all_of(trusted_, [](auto& entry) { return entry.second.is_settled(); }) &&
+         std::ranges::all_of(others_, [](const auto& entry) { return entry.second.is_settled(); });
+}
+
 void MachineMonitor::finish(BusReading& reading, const Owners::value_type& bus) {
+  const auto announced = announcements_.find(reading.directory);
+  if (announced != announcements_.end()) reading.announcement = announced->second;
   reading.uid = bus.second;
   const bool is_trusted = is_trusted_user(bus.second);
   if (is_trusted) reading.user = trusted_names_[bus.second];

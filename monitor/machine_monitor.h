@@ -31,6 +31,7 @@ inline constexpr std::uint64_t kSearchNs = 2'000'000'000;  // between two search
 struct MachineOptions {
   std::vector<std::string> directories;  // of buses; empty: all of `users` that are announced
   WatchedUsers users;
+  BusParts parts = BusParts::kAll;
 };
 
 struct MachineReading {
@@ -49,9 +50,16 @@ class MachineMonitor {
  public:
   // Waits for the first search, 1 s at most. Errors: kLimit, kSystem.
   static absl::StatusOr<MachineMonitor> start(MachineOptions options);
+  MachineMonitor(MachineMonitor&&) = default;
+  MachineMonitor& operator=(MachineMonitor&&) = delete;
+  // Waits for the threads of other users, kBackgroundEndNs at most for all of them together.
+  ~MachineMonitor();
 
   void sample(std::uint64_t now_ns);
   MachineReading read(std::uint64_t now_ns, std::uint64_t wall_ns);
+  // Whether every bus was searched for, read, and is settled (bus_monitor.h). For a command that
+  // needs one reading.
+  bool is_settled();
 
  private:
   using Search = Background<FoundBuses>;
@@ -59,6 +67,7 @@ class MachineMonitor {
   MachineMonitor(MachineOptions options, std::optional<Search> search);
 
   using Owners = std::map<std::string, uid_t>;  // of directories
+  using Announcements = std::map<std::string, BusAnnouncement>;
 
   void take_search(std::uint64_t now_ns);
   void look_up_named(std::uint64_t now_ns);
@@ -69,6 +78,7 @@ class MachineMonitor {
   std::optional<Search> search_;  // nullopt: buses were named
   std::uint64_t searched_ns_ = 0;
   Owners owners_;
+  Announcements announcements_;
   std::map<std::string, BusMonitor> trusted_;
   std::map<uid_t, OtherUser> others_;
   std::map<uid_t, std::string> trusted_names_;

@@ -4,12 +4,14 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "lapwing/error.h"
 #include "monitor/other_user.h"
 #include "os/kernel.h"
+#include "proto/ring_words.h"
 #include "testing/bus_fixture.h"
 #include "testing/far_deadline.h"
 #include "testing/other_user.h"
@@ -70,6 +72,32 @@ TEST_CASE("A directory that does not exist is a bus that cannot be read") {
   CHECK(reading.buses[0].ring.status().message().find("/nowhere/at/all") != std::string::npos);
 }
 
+TEST_CASE("Publishers whose heartbeats are of another clock are judged together") {
+  constexpr std::size_t kBuses = 12;
+  std::vector<std::unique_ptr<SilentBus>> buses;
+  std::vector<std::string> directories;
+  for (std::size_t i = 0; i < kBuses; ++i) {
+    buses.push_back(std::make_unique<SilentBus>());
+    store_heartbeat(buses.back()->ring->words(), monotonic_ns() + 60'000'000'000);
+    directories.push_back(buses.back()->directory());
+  }
+  auto monitor =
+      MachineMonitor::start({.directories = directories, .users = {}, .parts = BusParts::kRing});
+  REQUIRE(monitor.ok());
+  CHECK_FALSE(monitor->is_settled());
+  const std::uint64_t began_ns = monotonic_ns();
+  do {
+    monitor->sample(monotonic_ns());
+    ::usleep(1'000);
+  } while (!monitor->is_settled());
+  const std::uint64_t took_ns = monotonic_ns() - began_ns;
+  CHECK(took_ns >= kHeartbeatProofNs);
+  CHECK(took_ns < kBuses * kHeartbeatProofNs);  // one after the other
+  const MachineReading reading = monitor->read(monotonic_ns(), wall_ns());
+  REQUIRE(reading.buses.size() == kBuses);
+  for (const BusReading& bus : reading.buses) CHECK(bus.state == PublisherState::kSilent);
+}
+
 TEST_CASE("A bus of another user carries that user's name in its label") {
   if (::geteuid() != 0) LAPWING_SKIP("needs root to give a directory to another user");
   SilentBus bus;
@@ -91,6 +119,7 @@ TEST_CASE("Of another user an old reading is not shown, and a bus that is not wa
   const auto read = [&] { return other->read(monotonic_ns()); };
   while (!read().front().ring.ok()) REQUIRE(monotonic_ns() < deadline_ns);
   CHECK(read().front().ring->head == 5);
+  CHECK(other->is_settled());
   CHECK(read().front().user == user_name(::geteuid()));
   const auto late = other->read(monotonic_ns() + 2 * kOtherOldNs);
   REQUIRE(late.size() == 1);

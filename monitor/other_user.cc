@@ -15,7 +15,7 @@ namespace {
 // Runs in the thread.
 class Reader {
  public:
-  explicit Reader(uid_t user) : user_(user) {}
+  Reader(uid_t user, BusParts parts) : user_(user), parts_(parts) {}
 
   // A reading every kOtherIntervalNs, and samples in between.
   std::optional<std::vector<BusReading>> turn(const std::vector<std::string>& directories,
@@ -41,13 +41,14 @@ class Reader {
  private:
   void follow(const std::vector<std::string>& directories) {
     for (const std::string& directory : directories)
-      buses_.try_emplace(directory, directory, false);
+      buses_.try_emplace(directory, directory, false, parts_);
     std::erase_if(buses_, [&](const auto& entry) {
       return std::ranges::find(directories, entry.first) == directories.end();
     });
   }
 
   const uid_t user_;
+  const BusParts parts_;
   std::string name_;
   std::map<std::string, BusMonitor> buses_;
   std::uint64_t due_ns_ = 0;
@@ -61,10 +62,10 @@ BusReading without_ring(BusReading reading, const absl::Status& why) {
 
 }  // namespace
 
-absl::StatusOr<OtherUser> OtherUser::start(uid_t user) {
+absl::StatusOr<OtherUser> OtherUser::start(uid_t user, BusParts parts) {
   auto wanted = std::make_shared<Wanted>();
   auto readings = Background<std::vector<BusReading>>::start(
-      "lapwing-other", [wanted, reader = Reader(user)](const StopEvent& stop) mutable {
+      "lapwing-other", [wanted, reader = Reader(user, parts)](const StopEvent& stop) mutable {
         std::vector<std::string> directories;
         {
           const std::lock_guard lock(wanted->mutex);
@@ -81,12 +82,22 @@ void OtherUser::watch(const std::vector<std::string>& directories) {
   wanted_->directories = directories;
 }
 
+std::vector<std::string> OtherUser::wanted_directories() const {
+  const std::lock_guard lock(wanted_->mutex);
+  return wanted_->directories;
+}
+
+bool OtherUser::is_settled() const {
+  const auto newest = readings_.newest();
+  if (newest == nullptr) return false;
+  return std::ranges::all_of(wanted_directories(), [&](const std::string& directory) {
+    const auto read = std::ranges::find(newest->value, directory, &BusReading::directory);
+    return read != newest->value.end() && read->is_settled();
+  });
+}
+
 std::vector<BusReading> OtherUser::read(std::uint64_t now_ns) const {
-  std::vector<std::string> directories;
-  {
-    const std::lock_guard lock(wanted_->mutex);
-    directories = wanted_->directories;
-  }
+  const std::vector<std::string> directories = wanted_directories();
   const auto newest = readings_.newest();
   const bool is_old = newest != nullptr && now_ns > newest->made_ns + kOtherOldNs;
   const absl::Status not_yet = make_error(Errc::kNotFound, "this bus has not been read yet");

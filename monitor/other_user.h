@@ -25,18 +25,23 @@ inline constexpr std::size_t kOtherUsersMax = 32;               // with a thread
 class OtherUser {
  public:
   // Errors: kLimit, kSystem.
-  static absl::StatusOr<OtherUser> start(uid_t user);
+  static absl::StatusOr<OtherUser> start(uid_t user, BusParts parts = BusParts::kAll);
 
   // The directories of the buses from now on.
   void watch(const std::vector<std::string>& directories);
   // The newest reading, with `user` set. A bus that has none yet, or an old one, is unreadable.
   std::vector<BusReading> read(std::uint64_t now_ns) const;
+  // Whether every bus was read and is settled (bus_monitor.h).
+  bool is_settled() const;
+  void request_stop() { readings_.request_stop(); }
 
  private:
   struct Wanted {
     std::mutex mutex;
     std::vector<std::string> directories;  // under the mutex
   };
+
+  std::vector<std::string> wanted_directories() const;
 
   OtherUser(std::shared_ptr<Wanted> wanted, Background<std::vector<BusReading>> readings)
       : wanted_(std::move(wanted)), readings_(std::move(readings)) {}

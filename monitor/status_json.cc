@@ -342,29 +342,30 @@ Json channels_json(const ChannelList& list) {
           {"processes_not_looked_at", list.processes_not_looked_at}};
 }
 
-nlohmann::ordered_json buses_json(const FoundBuses& found, const std::vector<BusLine>& lines) {
+nlohmann::ordered_json buses_json(const MachineReading& reading) {
   Json buses = Json::array();
-  for (const BusLine& line : lines) {
-    const BusAnnouncement& bus = line.bus.announcement;
-    Json json = {
-        {"directory", bus.directory},
-        {"name", bus.name},
-        {"uid", line.bus.owner},
-        {"publisher_pid", bus.publisher_pid},
-        {"started", time_text(bus.started_wall_ns)},
-        {"state", line.ring.ok() ? name_of(state_of_publisher(*line.ring)) : "unreadable"}};
-    if (line.ring.ok()) {
-      json["ring"] = ring_json(*line.ring);
+  for (const BusReading& bus : reading.buses) {
+    const BusAnnouncement announced = bus.announcement.value_or(BusAnnouncement());
+    Json json = {{"directory", bus.directory},
+                 {"label", bus.label},
+                 {"name", bus.name.empty() ? announced.name : bus.name},
+                 {"uid", bus.uid},
+                 {"user", bus.user},
+                 {"publisher_pid", announced.publisher_pid},
+                 {"started", time_text(announced.started_wall_ns)},
+                 {"state", bus.ring.ok() ? name_of(bus.state) : "unreadable"}};
+    if (bus.ring.ok()) {
+      json["ring"] = ring_json(*bus.ring);
     } else {
-      json["error"] = std::string(line.ring.status().message());
+      json["error"] = std::string(bus.ring.status().message());
     }
     buses.push_back(std::move(json));
   }
   return {{"buses", std::move(buses)},
-          {"not_trusted", found.not_trusted},
-          {"not_permitted", found.not_permitted},
-          {"beyond_limit", found.beyond_limit},
-          {"not_watched", found.not_watched}};
+          {"not_trusted", reading.not_trusted},
+          {"not_permitted", reading.not_permitted},
+          {"beyond_limit", reading.beyond_limit},
+          {"not_watched", reading.not_watched}};
 }
 
 nlohmann::ordered_json machine_json(const MachineReading& reading,

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "monitor/bus_event.h"
-#include "monitor/bus_search.h"
 #include "monitor/bus_status.h"
 #include "monitor/channel_status.h"
 #include "monitor/doctor/finding.h"
@@ -19,13 +18,8 @@ namespace lapwing {
 // Any user can open channels: without a limit they would make every reading long.
 inline constexpr std::size_t kChannelsShown = 1'024;
 
-// A bus that was found, and its ring or why it cannot be read.
-struct BusLine {
-  FoundBus bus;
-  absl::StatusOr<RingStatus> ring;
-};
-
-nlohmann::ordered_json buses_json(const FoundBuses& found, const std::vector<BusLine>& lines);
+// What `lapwing buses` prints of buses that were found.
+nlohmann::ordered_json buses_json(const MachineReading& reading);
 // Without its sessions, of which there may be a million.
 nlohmann::ordered_json bus_json(const BusStatus& bus);
 nlohmann::ordered_json session_json(const SessionRecord& session);

@@ -19,6 +19,7 @@ import serve_test
 
 OTHER_UID = 61_011
 SILENT_BUSES = 20
+USERS = 40
 DONE, OTHER, USAGE = 0, 1, 2
 
 
@@ -91,6 +92,43 @@ class OtherUsersBuses(serve_test.ServeTest):
         wrong = self.run_to_end("wrong", "top", "--once", "--user", "nobody-of-this-name",
                                 expect=USAGE)
         self.assertIn("there is no user nobody-of-this-name", wrong.err())
+
+    def test_buses_lists_own_ones_first_and_each_with_its_label(self):
+        theirs, publisher = self.publish_theirs("good")
+        listed = json.loads(self.run_to_end("json", "buses", "--json", "--user", OTHER_UID).out())
+        buses = {bus["directory"]: bus for bus in listed["buses"]}
+        self.assertEqual(list(buses)[-1], theirs)
+        self.assertEqual((buses[theirs]["label"], buses[theirs]["user"], buses[theirs]["name"]),
+                         (f"{OTHER_UID}/good", str(OTHER_UID), "good"))
+        self.assertEqual(buses[theirs]["uid"], OTHER_UID)
+        self.assertGreater(buses[theirs]["publisher_pid"], 0)
+        self.assertEqual(buses[self.own]["label"], "good")
+        self.assertEqual((buses[self.own]["user"], buses[self.own]["state"]), ("root", "running"))
+        names = [line.split()[1] for line in self.run_to_end(
+            "text", "buses", "--user", OTHER_UID).out().splitlines()[1:-1]]
+        self.assertEqual(names[-1], f"{OTHER_UID}/good")
+        self.assertIn("good", names[:-1])
+        publisher.kill()
+
+    def test_buses_reads_those_of_32_other_users_only(self):
+        empty = self.folder / "empty"
+        empty.mkdir()
+        for uid in range(OTHER_UID + 1, OTHER_UID + 1 + USERS):
+            place = pathlib.Path(f"/dev/shm/lapwing-{uid}")
+            place.mkdir(0o755)
+            self.addCleanup(shutil.rmtree, place)
+            announcement = place / f"{uid:016x}.bus"
+            announcement.write_text(json.dumps({
+                "directory": str(empty / str(uid)), "name": "good", "ring_path": "/x",
+                "publisher_pid": 1, "started_wall_ns": 1}))
+            for path in (announcement, place):
+                os.chown(path, uid, uid)
+        listed = json.loads(self.run_to_end("json", "buses", "--json", "--user", "all").out())
+        users = {bus["uid"] for bus in listed["buses"]}
+        self.assertEqual(len(users - {os.geteuid()}), 32)
+        self.assertGreaterEqual(listed["beyond_limit"], USERS - 32)
+        self.assertEqual([bus["label"] for bus in listed["buses"] if bus["directory"] == self.own],
+                         ["good"])
 
     def test_theirs_takes_no_label_and_meets_no_expectation(self):
         theirs, publisher = self.publish_theirs("good")
