@@ -190,7 +190,7 @@ class Monitoring(harness.ProgramTest):
             found = [rule for group in groups for rule in group["rules"]]
             return all(rule["health"] != "unknown" for rule in found) and found
         found = self.until("the rules to be evaluated", rules)
-        self.assertEqual(len(found), 14)
+        self.assertEqual(len(found), 16)
         for rule in found:
             self.assertEqual((rule["health"], rule.get("lastError")), ("ok", None), rule["name"])
             self.assertNotEqual(rule["state"], "firing", rule)
@@ -232,7 +232,10 @@ class Monitoring(harness.ProgramTest):
     def test_a_bus_that_is_closed_cleanly_takes_its_series_with_it(self):
         self.until("the bus", lambda: 'lapwing_bus_up{bus="es"} 1' in self.exposition())
         self.process("publish").stop()
-        self.until("it to be gone", lambda: 'bus="es"' not in self.exposition())
+        # The expectation stays.
+        expected = ['lapwing_subscriber_up{bus="es",subscriber="tail"} 0']
+        self.until("it to be gone", lambda: expected == [
+            line for line in self.exposition().splitlines() if 'bus="es"' in line])
 
 
 if __name__ == "__main__":
