@@ -170,8 +170,8 @@ TEST_CASE("First choices are found however few names a search visits") {
     memory.directory(SharedMemory::own_name() + "." + std::to_string(i), 0777);
   }
   memory.announce(memory.own(), "/a");
-  memory.announce(memory.directory(SharedMemory::own_name() + "-" + std::to_string(::getegid()), 0750),
-                  "/b");
+  memory.announce(
+      memory.directory(SharedMemory::own_name() + "-" + std::to_string(::getegid()), 0750), "/b");
   const FoundBuses found = find_buses({}, memory.root().path(), 3);
   CHECK(found.buses.size() == 2);
   CHECK(found.beyond_limit == 1);

@@ -51,8 +51,7 @@ void guard_mappings() {
 GuardedRange::GuardedRange(const void* begin, std::size_t bytes) {
   if (!is_guarding.is_set()) return;
   const std::lock_guard lock(slots_mutex);
-  const auto free =
-      std::ranges::find_if(slots, [](const Slot& slot) { return slot.is_free(); });
+  const auto free = std::ranges::find_if(slots, [](const Slot& slot) { return slot.is_free(); });
   if (free == slots.end()) return;
   free->hold(reinterpret_cast<std::uintptr_t>(begin), bytes);
   slot_ = static_cast<std::size_t>(free - slots.begin());

@@ -26,8 +26,8 @@ bool SharedDirectory::Entry::is_directory_of(uid_t user) const {
 }
 
 absl::StatusOr<SharedDirectory> SharedDirectory::open(const std::string& path) {
-  UniqueFd directory = UniqueFd::opened_by(
-      [&] { return ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); });
+  UniqueFd directory =
+      UniqueFd::opened_by([&] { return ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); });
   if (!directory.valid()) return make_system_error(errno, absl::StrCat("opening ", path));
   return SharedDirectory(std::move(directory));
 }

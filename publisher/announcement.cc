@@ -54,8 +54,7 @@ absl::StatusOr<std::string> announce_on_machine(const PublisherSetUp& options,
   const absl::StatusOr<std::string> text = announcement.text();
   if (!text.ok()) return text.status();
   remove_orphans(folder);
-  const absl::Status written =
-      replace_file(folder, announcement.file_name(), *text, options.group);
+  const absl::Status written = replace_file(folder, announcement.file_name(), *text, options.group);
   if (!written.ok()) return written;
   return absl::StrCat(folder, "/", announcement.file_name());
 }

@@ -17,8 +17,8 @@ class HangingMount {
   explicit HangingMount(const std::string& path)
       : path_(path),
         server_(UniqueFd::opened_by([] { return ::open("/dev/fuse", O_RDWR | O_CLOEXEC); })) {
-    const std::string options = absl::StrCat(
-        "fd=", server_.get(), ",rootmode=40000,user_id=0,group_id=0,allow_other");
+    const std::string options =
+        absl::StrCat("fd=", server_.get(), ",rootmode=40000,user_id=0,group_id=0,allow_other");
     mounted_ = server_.valid() &&
                ::mount("lapwing-test", path.c_str(), "fuse.hang", 0, options.c_str()) == 0;
   }

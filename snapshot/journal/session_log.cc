@@ -249,9 +249,9 @@ absl::Status SessionLog::load_entries() {
 // read and no space on disk.
 absl::Status SessionLog::check_size(std::uint64_t bytes) const {
   if (bytes > bytes_max_) {
-    return make_error(Errc::kLimit, absl::StrCat(path(0), " or its copy has ", bytes,
-                                                 " bytes, and at most ", bytes_max_,
-                                                 " are read of another user"));
+    return make_error(Errc::kLimit,
+                      absl::StrCat(path(0), " or its copy has ", bytes, " bytes, and at most ",
+                                   bytes_max_, " are read of another user"));
   }
   const std::uint64_t rows_max = first_row_ + kSessionEntriesMax + kSessionEntriesAhead;
   if (bytes / kSessionEntryBytes <= rows_max) return absl::OkStatus();
