@@ -144,7 +144,7 @@ class Health(BusesTest):
         top = self.run_to_end("top", "top", "--once", expect=OTHER)
         self.assertEqual(top.err(), f"lapwing: {why}")
         self.assertIn("no answer", top.out())
-        self.assertEqual(self.run_to_end("subscribers", "subscribers", expect=OTHER).err(),
+        self.assertEqual(self.run_to_end("subscribers", "subscribers", expect=GONE).err(),
                          f"lapwing: {why}")
         self.assertIn(f"publisher  no answer: {why}", self.run_to_end("info", "info").out())
 
