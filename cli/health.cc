@@ -75,7 +75,7 @@ bool is_own(const SubscriberStatus& subscriber, uid_t owner) {
   return subscriber.uid == owner || subscriber.uid == 0;
 }
 
-// `owner` of the bus, and root, need not be named.
+// Names the user, unless that is the bus's owner or root.
 std::string named(const SubscriberStatus& subscriber, uid_t owner) {
   const std::string name =
       subscriber.name.empty() ? "one without a name" : printable(subscriber.name);
@@ -216,7 +216,7 @@ int show_health(const HealthOptions& options) {
   return health->exit_code;
 }
 
-// Of a name for --expect; empty: nothing is wrong with it.
+// What is wrong with a name for --expect; empty: nothing.
 std::string why_no_name(const std::string& name) {
   return name.empty() ? "the name is empty. Give the name of a subscriber as `lapwing subscribers` "
                         "shows it"

@@ -28,8 +28,8 @@ class RosterKeeper {
                const std::vector<SubscriberInfoFrame>& expected, LogHook log);
 
   bool is_due(std::uint64_t now_ns) const { return now_ns >= next_ns_; }
-  // Has the list written if other subscribers are in it than before, or if it is kRosterRenewNs
-  // old. A write that failed is tried again after kRosterRenewNs; the first failure is logged.
+  // Starts to write the list if it has other subscribers than the last one, or if the file is
+  // kRosterRenewNs old. A failed write is repeated after kRosterRenewNs. Logs the first failure.
   void keep(std::uint64_t now_ns, std::vector<SubscriberInfoFrame> subscribers);
   // The publisher has closed the session at `head`. Does nothing if keep() was never called: a start
   // that failed leaves the list of the last session to the next start.

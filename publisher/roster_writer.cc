@@ -16,7 +16,7 @@ struct RosterWriter::Shared {
     disk.anchor(directory);
   }
 
-  // The thread.
+  // Runs in the thread.
   void run() {
     std::unique_lock lock(mutex);
     for (;;) {
@@ -34,7 +34,7 @@ struct RosterWriter::Shared {
     has_ended = true;
     changed.notify_all();
   }
-  // A list without subscribers says no more than no list: that takes no space.
+  // If an empty list cannot be written, removes the file: that means the same and needs no space.
   absl::Status write(const Roster& roster) {
     const absl::Status written = write_roster(disk, directory, roster);
     if (written.ok() || !roster.subscribers.empty()) return written;

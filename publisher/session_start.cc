@@ -347,8 +347,8 @@ void Starter::note_past() {
   }
 }
 
-// The list is marked with this session, too, before bus.json names it: a kill at any moment leaves a
-// list of the last session.
+// Marks the list with this session before bus.json names it. So after a kill at any moment, the next
+// start finds that the list belongs to the session in bus.json.
 absl::Status Starter::read_expected() {
   const absl::StatusOr<DirectoryIdentity> directory = directory_identity(options_.directory);
   if (!directory.ok()) return directory.status();

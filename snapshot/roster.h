@@ -1,8 +1,8 @@
 // roster.json: who is attached to a bus. The next publisher reads it, and so knows which subscribers
 // have to return after a kill.
 //
-// A list is believed if it is of the bus's last session and was written in this directory. So a
-// list that an older release has left behind, and one of a copied bus, name nobody.
+// A list counts only if the bus's last session wrote it, in this directory. A list is ignored if a
+// release without rosters has run since then, or if it was copied with its bus.
 //
 // The file is replaced as a whole and not synced: it survives a kill. After a power cut it may be
 // the version before, or damaged; a damaged file counts as none.
@@ -29,8 +29,8 @@ inline constexpr char kRosterFileName[] = "roster.json";
 inline constexpr std::size_t kRosterBytesMax = 2 * 1024 * 1024;
 
 struct Roster {
-  // Of the session that wrote it. Until the next session writes its own list, there are two: that
-  // session has begun with this list.
+  // The session that wrote the list. The next session is added when it starts, and stays the second
+  // one until it writes a list of its own.
   std::vector<Id128> sessions;
   std::uint64_t directory_inode = 0;
   Id128 boot_id;
@@ -53,13 +53,14 @@ absl::StatusOr<Roster> read_roster(Disk& disk, const std::string& directory);
 absl::Status write_roster(Disk& disk, const std::string& directory, const Roster& roster);
 absl::Status remove_roster(Disk& disk, const std::string& directory);
 
-// Whether a subscriber that is attached belongs in the list: not an observer, and not one without a
-// name, which nobody could tell from another one.
+// Whether an attached subscriber belongs in the list. Observers do not, nor do subscribers without a
+// name, because they cannot be told apart.
 bool is_expected_back(const SubscriberInfoFrame& subscriber);
 
-// The subscribers of a list that count after a close at `head`. A subscriber that followed until the
-// end may have ended its work with the bus. So those are left that were missing already, whose
-// process is stopped, or that were behind and had not reported for kSilentAtCloseNs.
+// The subscribers that stay in the list after a close at `head`. A subscriber that followed until the
+// end may have ended its work with the bus. So only these stay: those that were missing already,
+// those whose process is stopped, and those that were behind and had not reported for
+// kSilentAtCloseNs.
 inline constexpr std::uint64_t kSilentAtCloseNs = 3'000'000'000;
 std::vector<SubscriberInfoFrame> left_by_close(const std::vector<SubscriberInfoFrame>& subscribers,
                                                Sequence head, const ProcessNamespaces& namespaces);

@@ -2,9 +2,9 @@
 //
 // A publisher starts with the list that the last one kept (snapshot/roster.h). A subscriber that
 // attaches with the same user and name removes one entry. Entries that remain kReturnNs after the
-// start are missing: they are listed, and each is one event. Those that were missing before are
-// missing from the start on. An entry stays until its subscriber returns or somebody has it
-// forgotten, over any number of sessions.
+// start are missing: they are listed, and each is one event. Entries that were missing in an earlier
+// session are missing from the start. An entry stays, over any number of sessions, until its
+// subscriber returns or a Forget removes it.
 //
 // Thread safety: one thread.
 #pragma once
@@ -27,14 +27,16 @@ inline constexpr std::uint64_t kReturnNs = 2'000'000'000;
 class MissingSubscribers {
  public:
   // At most kMissingMax of `expected` are kept. Those with the state kMissing were missing before.
-  // `now_wall_ns`: the start; those that nobody has waited for before are missing since then.
+  // `now_wall_ns` is the time of the start. The absence of an entry begins with it, unless an
+  // earlier session has noted a beginning.
   MissingSubscribers(std::vector<SubscriberInfoFrame> expected, std::uint64_t now_wall_ns);
 
-  // Of several with that user and name the one that is this process, or else the first.
+  // Removes the entry of this process. If there is none, removes the first entry with this user and
+  // name.
   void remove_returned(uid_t uid, const std::string& name, std::uint32_t pid,
                        std::uint64_t process_start);
-  // Those that became missing by now, each once. The first call begins the time of those that may
-  // still return.
+  // Those that have become missing since the last call. The first call returns those that were
+  // missing before, and starts kReturnNs for the others.
   std::span<const SubscriberInfoFrame> take_overdue(std::uint64_t now_ns);
   // When take_overdue() is due; UINT64_MAX: never again.
   std::uint64_t deadline_ns() const;
