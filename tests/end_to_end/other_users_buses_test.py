@@ -20,6 +20,7 @@ import serve_test
 OTHER_UID = 61_011
 SILENT_BUSES = int(os.environ.get("LAPWING_SILENT_BUSES", 5))
 USERS = 40
+OWN = f"own-{os.getpid()}"  # of several own buses of one name, one alone has it as its label
 DONE, OTHER, USAGE = 0, 1, 2
 
 
@@ -32,7 +33,7 @@ class OtherUsersBuses(serve_test.ServeTest):
         self.theirs.mkdir()
         os.chown(self.theirs, OTHER_UID, OTHER_UID)
         self.addCleanup(shutil.rmtree, f"/dev/shm/lapwing-{OTHER_UID}", ignore_errors=True)
-        self.own, _ = self.publish("good")
+        self.own, _ = self.publish(OWN)
         self.until("it to run", lambda: self.head(self.own))
 
     def publish_theirs(self, name):
@@ -78,7 +79,7 @@ class OtherUsersBuses(serve_test.ServeTest):
         self.assertEqual(heads, sorted(set(heads)))
 
     def test_they_are_shown_to_who_asks_for_them_and_carry_their_user(self):
-        theirs, _ = self.publish_theirs("good")
+        theirs, _ = self.publish_theirs(OWN)
         listed = json.loads(self.run_to_end("buses", "buses", "--json").out())
         self.assertNotIn(theirs, [bus["directory"] for bus in listed["buses"]])
         self.assertGreaterEqual(listed["not_watched"], 1)
@@ -88,26 +89,26 @@ class OtherUsersBuses(serve_test.ServeTest):
                 self.run_to_end("asked", "buses", "--json", "--user", user).out())
             self.assertIn(theirs, [bus["directory"] for bus in listed["buses"]])
         top = self.run_to_end("top", "top", "--once", "--user", OTHER_UID).out()
-        self.assertIn(f"{OTHER_UID}/good", top)
+        self.assertIn(f"{OTHER_UID}/{OWN}", top)
         wrong = self.run_to_end("wrong", "top", "--once", "--user", "nobody-of-this-name",
                                 expect=USAGE)
         self.assertIn("there is no user nobody-of-this-name", wrong.err())
 
     def test_buses_lists_own_ones_first_and_each_with_its_label(self):
-        theirs, publisher = self.publish_theirs("good")
+        theirs, publisher = self.publish_theirs(OWN)
         listed = json.loads(self.run_to_end("json", "buses", "--json", "--user", OTHER_UID).out())
         buses = {bus["directory"]: bus for bus in listed["buses"]}
         self.assertEqual(list(buses)[-1], theirs)
         self.assertEqual((buses[theirs]["label"], buses[theirs]["user"], buses[theirs]["name"]),
-                         (f"{OTHER_UID}/good", str(OTHER_UID), "good"))
+                         (f"{OTHER_UID}/{OWN}", str(OTHER_UID), OWN))
         self.assertEqual(buses[theirs]["uid"], OTHER_UID)
         self.assertGreater(buses[theirs]["publisher_pid"], 0)
-        self.assertEqual(buses[self.own]["label"], "good")
+        self.assertEqual(buses[self.own]["label"], OWN)
         self.assertEqual((buses[self.own]["user"], buses[self.own]["state"]), ("root", "running"))
         names = [line.split()[1] for line in self.run_to_end(
             "text", "buses", "--user", OTHER_UID).out().splitlines()[1:-1]]
-        self.assertEqual(names[-1], f"{OTHER_UID}/good")
-        self.assertIn("good", names[:-1])
+        self.assertEqual(names[-1], f"{OTHER_UID}/{OWN}")
+        self.assertIn(OWN, names[:-1])
         publisher.kill()
 
     def test_buses_reads_those_of_32_other_users_only(self):
@@ -119,7 +120,7 @@ class OtherUsersBuses(serve_test.ServeTest):
             self.addCleanup(shutil.rmtree, place)
             announcement = place / f"{uid:016x}.bus"
             announcement.write_text(json.dumps({
-                "directory": str(empty / str(uid)), "name": "good", "ring_path": "/x",
+                "directory": str(empty / str(uid)), "name": OWN, "ring_path": "/x",
                 "publisher_pid": 1, "started_wall_ns": 1}))
             for path in (announcement, place):
                 os.chown(path, uid, uid)
@@ -128,20 +129,20 @@ class OtherUsersBuses(serve_test.ServeTest):
         self.assertEqual(len(users - {os.geteuid()}), 32)
         self.assertGreaterEqual(listed["beyond_limit"], USERS - 32)
         self.assertEqual([bus["label"] for bus in listed["buses"] if bus["directory"] == self.own],
-                         ["good"])
+                         [OWN])
 
     def test_theirs_takes_no_label_and_meets_no_expectation(self):
-        theirs, publisher = self.publish_theirs("good")
+        theirs, publisher = self.publish_theirs(OWN)
         self.start("tail", "tail", "--bus", theirs, "--name", "logger", "--format", "none")
-        self.serve("--user", OTHER_UID, "--expect", "good:logger")
+        self.serve("--user", OTHER_UID, "--expect", f"{OWN}:logger")
         bus = self.until("its subscriber",
                          lambda: (bus := self.bus(theirs)) and bus["subscribers"] and bus)
-        self.assertEqual((bus["label"], bus["user"]), (f"{OTHER_UID}/good", str(OTHER_UID)))
-        self.assertEqual(self.bus(self.own)["label"], "good")
-        expected = {"bus": "good", "subscriber": "logger"}
+        self.assertEqual((bus["label"], bus["user"]), (f"{OTHER_UID}/{OWN}", str(OTHER_UID)))
+        self.assertEqual(self.bus(self.own)["label"], OWN)
+        expected = {"bus": OWN, "subscriber": "logger"}
         self.assertEqual(self.metric("lapwing_subscriber_up", **expected), 0)
         self.assertEqual(self.metric("lapwing_subscriber_up", **{**expected,
-                                                                 "bus": f"{OTHER_UID}/good"}), 1)
+                                                                 "bus": f"{OTHER_UID}/{OWN}"}), 1)
         publisher.kill()
 
     def test_a_truncated_ring_ends_no_monitor(self):
@@ -206,12 +207,12 @@ class OtherUsersBuses(serve_test.ServeTest):
                 empty.mkdir()
                 announcement = pathlib.Path(squatted) / f"{number:016x}.bus"
                 announcement.write_text(json.dumps({
-                    "directory": str(empty), "name": "good", "ring_path": "/x", "publisher_pid": 1,
+                    "directory": str(empty), "name": OWN, "ring_path": "/x", "publisher_pid": 1,
                     "started_wall_ns": 1}))
                 os.chown(announcement, OTHER_UID, OTHER_UID)
             self.serve("--user", OTHER_UID)
             self.until_read(self.own)
-            self.assertEqual(self.bus(self.own)["label"], "good")
+            self.assertEqual(self.bus(self.own)["label"], OWN)
             self.assert_good_goes_on(5)
             self.assertGreater(self.reading()["beyond_limit"], 0)
 

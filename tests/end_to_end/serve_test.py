@@ -365,10 +365,11 @@ class Metrics(ServeTest):
         self.assertIsNone(self.metric("lapwing_publisher_answers", bus="es"))
 
     def test_an_expectation_is_kept_whatever_becomes_of_its_bus(self):
-        bus, publisher = self.publish("es")
+        name = f"kept-{os.getpid()}"  # a bus of another test may be called es
+        bus, publisher = self.publish(name)
         self.start("reader", "tail", "--bus", bus, "--name", "logger", "--format", "none")
-        self.serve("--expect", "es:logger", "--expect", "nosuchbus:logger")
-        of_bus = {"bus": "es", "subscriber": "logger"}
+        self.serve("--expect", f"{name}:logger", "--expect", "nosuchbus:logger")
+        of_bus = {"bus": name, "subscriber": "logger"}
         nowhere = {"bus": "nosuchbus", "subscriber": "logger"}
         self.until("it to be up", lambda: self.metric("lapwing_subscriber_up", **of_bus) == 1)
         self.assertEqual(self.metric("lapwing_subscriber_up", **nowhere), 0)
@@ -377,7 +378,7 @@ class Metrics(ServeTest):
         self.assertEqual(expected[1]["why"], "no bus with this label is known")
         self.assertEqual(publisher.stop(), DONE)
         self.until("the bus to be closed",
-                   lambda: self.metric("lapwing_bus_up", bus="es") is None)
+                   lambda: self.metric("lapwing_bus_up", bus=name) is None)
         self.assertEqual(self.metric("lapwing_subscriber_up", **of_bus), 0)
 
     def test_requests_are_counted_by_route_and_code(self):
