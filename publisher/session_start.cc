@@ -348,7 +348,8 @@ void Starter::note_past() {
 }
 
 // Marks the list with this session before bus.json names it. So after a kill at any moment, the next
-// start finds that the list belongs to the session in bus.json.
+// start finds that the list belongs to the session in bus.json. A list that does not count is
+// removed, so it is reported once.
 absl::Status Starter::read_expected() {
   const absl::StatusOr<DirectoryIdentity> directory = directory_identity(options_.directory);
   if (!directory.ok()) return directory.status();
@@ -367,10 +368,14 @@ absl::Status Starter::read_expected() {
         {{"path", path}}));
     return absl::OkStatus();
   };
-  if (!roster.ok()) return give_up(absl::StrCat(" cannot be read: ", roster.status().message()));
+  const auto drop = [&](const std::string& why) {
+    remove_roster(*session_.bus_disk, options_.directory).IgnoreError();  // the message names it
+    return give_up(why);
+  };
+  if (!roster.ok()) return drop(absl::StrCat(" cannot be read: ", roster.status().message()));
   const absl::StatusOr<BusDescription> bus = read_bus_description(options_.directory);
   if (!bus.ok() || !roster->is_of(bus->session_id, directory->inode)) {
-    return give_up(" is not of the last session of this bus");
+    return drop(" is not of the last session of this bus");
   }
   session_.expected = expected_by(*roster, boot_id_, directory->owner);
   roster->sessions = {bus->session_id, session_id_};

@@ -245,6 +245,9 @@ class Missing(serve_test.ServeTest, harness.BusTest):
             self.assertIn("is not of the last session of this bus", said.err())
             self.assertEqual(self.health("--expect", "nobody")[1].count("missing"), 0)
             said.kill()
+            again = self.publish("again")
+            self.assertNotIn("roster.json", again.err())
+            again.kill()
 
     def test_who_was_missing_before_is_missing_at_once_after_a_restart(self):
         self.stuck_over_a_restart()
