@@ -25,6 +25,7 @@ import feed_files
 LENGTH_UNIT = 4  # a DBN record's first byte counts these, in bytes
 IDLE_SHARE_MAX = 0.03  # of a processor: what spins takes all of one, what sleeps a thousandth
 HANG_SECONDS = 300  # what takes 10 s on a machine of one's own may take this long on a shared one
+POLL_SECONDS_MAX = 0.1
 WITH_PATIENCE = ("--retry", HANG_SECONDS)  # for a channel's listener that is slow to answer
 
 _made_files = tempfile.TemporaryDirectory(prefix="lapwing-feeds-")  # goes with the process
@@ -260,11 +261,13 @@ class ProgramTest(unittest.TestCase):
     def until(self, what, condition):
         """Waits for condition() to be true and returns its value; fails after HANG_SECONDS."""
         deadline = time.monotonic() + HANG_SECONDS
+        pause = 0.01
         while time.monotonic() < deadline:
             value = condition()
             if value:
                 return value
-            time.sleep(0.02)
+            time.sleep(pause)
+            pause = min(2 * pause, POLL_SECONDS_MAX)  # many conditions start a process
         said = "\n".join(f"--- {process.name}\n{process.err()}" for process in self.running)
         raise AssertionError(f"waited {HANG_SECONDS} s in vain for {what}\n{said}")
 
