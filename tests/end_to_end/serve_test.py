@@ -14,6 +14,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import time
 import unittest
 import urllib.parse
 
@@ -195,6 +196,7 @@ class Answers(ServeTest):
             connection.connect(str(path))
             connection.sendall(f"GET {request} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             self.assertEqual(int(connection.recv(1000).split()[1]), status)
+        self.until("a thread to hang there", lambda: waits_uninterruptibly(server.pid))
         self.assertEqual(server.stop(), DONE)
         self.assertIn("its file system does not answer", server.err())
         self.assertFalse(path.exists())
@@ -739,6 +741,17 @@ def silent_file_system(test, folder):
     failed = libc.mount(b"silent", os.fsencode(folder), b"fuse", 0, options.encode())
     test.assertEqual(failed, 0, os.strerror(ctypes.get_errno()))
     test.addCleanup(subprocess.run, ["umount", "-l", str(folder)], check=False)
+
+
+def waits_uninterruptibly(pid):
+    """Whether a thread does so, twice in a row: as for a file system, and not for a disk."""
+    def waiting():
+        states = {thread: (thread / "stat").read_text().rpartition(")")[2].split()[0]
+                  for thread in pathlib.Path(f"/proc/{pid}/task").iterdir()}
+        return {thread for thread, state in states.items() if state == "D"}
+    before = waiting()
+    time.sleep(0.1)
+    return before & waiting()
 
 
 def small_socket(test):
