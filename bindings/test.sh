@@ -3,7 +3,6 @@
 # them: a table, and then `8 languages, 0 differ`.
 #   bindings/test.sh                        every language that has a package
 #   bindings/test.sh --languages c,python   these
-#   bindings/test.sh --quick                C, Python and Rust; of the others one scenario
 #   bindings/test.sh --break LANGUAGE       two errors' names are swapped there: it has to be named
 #   bindings/test.sh --unit                 also each language's own tests and examples
 # What a machine lacks for a language is said, and the language left out; with LAPWING_REQUIRE_REGISTRIES
@@ -14,16 +13,13 @@ set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export LAPWING_BUILD_DIR=${LAPWING_BUILD_DIR:-$root/build/release}
 export LAPWING_LIBRARY=${LAPWING_LIBRARY:-$LAPWING_BUILD_DIR/liblapwing.so.1}
-one_scenario=start-oldest
-quick=false
 unit=false
 languages=
 more=()
-usage() { sed -n '2,14s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,13s/^# \{0,1\}//p' "$0"; }
 while [[ $# -gt 0 ]]; do
   case $1 in
     -h|--help) usage; exit 0 ;;
-    --quick) quick=true ;;
     --unit) unit=true ;;
     --languages) languages=${2-}; shift ;;
     --break) more+=(--break "${2-}"); shift ;;
@@ -70,16 +66,7 @@ run() {  # --languages LIST, and what else run.py takes; with an empty list ther
   python3 "$root/tests/conformance/bindings/run.py" "${more[@]}" "$@" || failed=1
 }
 joined() { local IFS=,; echo "$*"; }
-if $quick; then
-  all=() some=()
-  for language in "${built[@]}"; do
-    case $language in c|python|rust) all+=("$language") ;; *) some+=("$language") ;; esac
-  done
-  run --languages "$(joined "${all[@]}")"
-  run --languages "$(joined "${some[@]}")" --scenarios $one_scenario
-else
-  run --languages "$(joined "${built[@]}")"
-fi
+run --languages "$(joined "${built[@]}")"
 
 if $unit; then
   for language in "${built[@]}"; do

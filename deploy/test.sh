@@ -35,9 +35,9 @@ repeat() {
 }
 repeat LAPWING_KILLS 10 50 500
 repeat LAPWING_DESK_SECONDS 2 15 60
-repeat LAPWING_LOGGER_KILLS 20 200 1000
+repeat LAPWING_LOGGER_KILLS 5 200 1000
 repeat LAPWING_JOINS 50 500 5000
-repeat LAPWING_SNAPSHOT_JOINS 10 50 1000
+repeat LAPWING_SNAPSHOT_JOINS 5 50 1000
 repeat LAPWING_POWER_CUTS 3 10 100
 repeat LAPWING_POWER_CUT_RUNS 1000 10000 50000
 repeat LAPWING_RETENTION_RECORDS 500000 3000000 72000000
@@ -145,7 +145,7 @@ run_ctest() {
   local name=$1 preset=$2 start=$SECONDS status=0 report=$logs/${1//[^a-z0-9]/-}.xml
   local at_once=$jobs
   # Without sanitizers tests wait more than they compute.
-  [[ $preset == release ]] && at_once=$((jobs + 2))
+  [[ $preset == release ]] && at_once=$((jobs * 3))
   shift 2
   printf '\n=== %s\n' "$name"
   rm -f "$report"
