@@ -15,14 +15,12 @@ std::string free_name(const std::string& wanted, std::set<std::string>& taken) {
 
 std::string BusLabels::label(const std::string& directory, const std::string& user,
                              const std::string& name) {
-  const auto with_user = [&](const std::string& text) {
-    return printable(user.empty() ? text : absl::StrCat(user, "/", text));
-  };
-  if (name.empty()) return with_user(directory);
+  const std::string& text = name.empty() ? directory : name;
+  const std::string wanted = printable(user.empty() ? text : absl::StrCat(user, "/", text));
   Labels& labels = user.empty() ? trusted_ : others_;
   if (labels.size() >= (user.empty() ? kTrustedMax : kOthersMax)) forget(labels);
   const auto [known, is_new] = labels.try_emplace({directory, user, name});
-  if (is_new) known->second = free_name(with_user(name), taken_);
+  if (is_new) known->second = free_name(wanted, taken_);
   return known->second;
 }
 

@@ -1,9 +1,10 @@
 // Unique names for buses, for people, metrics and --expect.
 //
-// A bus of this user or root is labelled with its own name, one of another user with USER/NAME. Equal
-// labels get #2, #3 and so on. A bus keeps its label while the monitor runs: with the label of
-// another bus, its counters would seem to jump. Another user can rename its buses without end, so
-// only the labels of other users' buses are forgotten for them.
+// A bus of this user or root is labelled with its own name, one of another user with USER/NAME. A
+// bus that could not be read yet is labelled with its directory. Equal labels get #2, #3 and so on.
+// A bus keeps its label while the monitor runs: with the label of another bus, its counters would
+// seem to jump. Another user can rename its buses without end, so only the labels of other users'
+// buses are forgotten for them.
 //
 // Thread safety: one thread.
 #pragma once

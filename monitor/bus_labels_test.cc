@@ -27,6 +27,14 @@ TEST_CASE("A bus that could not be read is labelled with its directory, in print
   CHECK(labels.label("/run/x", "", "a\nb").find('\n') == std::string::npos);
 }
 
+TEST_CASE("A name that looks like a directory takes no label twice") {
+  BusLabels labels;
+  CHECK(labels.label("/run/a", "bob", "/") == "bob//");
+  CHECK(labels.label("/", "bob", "") == "bob//#2");
+  CHECK(labels.label("/run/es", "", "") == "/run/es");
+  CHECK(labels.label("/run/b", "", "/run/es") == "/run/es#2");
+}
+
 TEST_CASE("Another user who renames its buses changes no label of trusted buses") {
   BusLabels labels;
   REQUIRE(labels.label("/run/es", "", "es") == "es");
