@@ -22,7 +22,7 @@ import operate_demo  # noqa: E402
 
 COLUMNS, ROWS = 116, 13
 SETTLE_SECONDS = 40  # for charts to have something to show, and for the slow one to fall behind
-PAGE = (1280, 1000)
+PAGE = (1280, 1045)
 COLOURS = {"default": "#d6dbe1", "black": "#5c6773", "red": "#ff6b68", "green": "#7fd17f", "brown": "#e6b450",
            "blue": "#6cb6ff", "magenta": "#d69cff", "cyan": "#66d9e8", "white": "#ffffff"}
 GROUND = "#11161c"
