@@ -160,9 +160,9 @@ TEST_CASE("A listener is forked in a child, and serves its parent's peers under 
     if (!is_forked(listener->tend()) || listener->fd() != -1) return __LINE__;
     if (listener->path() != path || listener->refused() != 0) return __LINE__;
     listener->interrupt();
-    if (errc_of(ChannelListener::listen(path).status()) != Errc::kBusTaken) return __LINE__;
+    if (errc_of(ChannelListener::listen(path).status()) != Errc::kInUse) return __LINE__;
     listener.reset();
-    return errc_of(ChannelListener::listen(path).status()) == Errc::kBusTaken ? 0 : __LINE__;
+    return errc_of(ChannelListener::listen(path).status()) == Errc::kInUse ? 0 : __LINE__;
   });
   CHECK(child.wait() == 0);
   ChildProcess peer([&] {

@@ -35,7 +35,7 @@ inline constexpr std::uint64_t kPauseNs = 100'000'000;
 class ListenerCore final : public WaitSource {
  public:
   // Makes the socket at `path`. Only this process's user and root may connect (mode 0600), or only
-  // `expected_peer_uid` if it is given. Errors: kBusTaken (somebody listens there; see take_over),
+  // `expected_peer_uid` if it is given. Errors: kInUse (somebody listens there; see take_over),
   // kNotALapwingFile (a file, link or directory is there) and kNotPermitted (another user's
   // socket), all of which leave it untouched; kNotFound, kPathTooLong, kSystem.
   static absl::StatusOr<ListenerCore> listen(const std::string& path,

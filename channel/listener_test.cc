@@ -100,7 +100,7 @@ TEST_CASE("What stands at a listener's path and is no stale socket is refused an
   }
   SECTION("a live socket") {
     live.emplace(*ChannelListener::listen(path));
-    expected = Errc::kBusTaken;
+    expected = Errc::kInUse;
   }
 
   const auto before = looked_at(path);
@@ -217,7 +217,7 @@ bool judge(Race& race, const std::string& path) {
   ++race.won[first_won ? 0 : 1];
   if (first.begin_ns < second.end_ns && second.begin_ns < first.end_ns) ++race.overlapped;
   // The name at the path has to be the winner's.
-  return (first_won ? second : first).outcome == Errc::kBusTaken &&
+  return (first_won ? second : first).outcome == Errc::kInUse &&
          (first_won ? first : second).outcome == Errc::kOk &&
          connect_local(path, soon().monotonic_ns(), kChannelSocket).ok();
 }

@@ -42,7 +42,7 @@ absl::StatusOr<ExclusiveLock> ExclusiveLock::take(const std::string& path, std::
   absl::StatusOr<LockFile> lock = take_lock_file(path, {.retry_ns = retry_ns});
   if (!lock.ok()) return lock.status();
   if (!lock->is_ours) {
-    return make_error(Errc::kBusTaken, absl::StrCat(path, " ", held_by(lock->fd.get(), use)));
+    return make_error(Errc::kInUse, absl::StrCat(path, " ", held_by(lock->fd.get(), use)));
   }
   write_holder(lock->fd.get());
   return ExclusiveLock(*std::move(lock));

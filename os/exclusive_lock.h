@@ -29,9 +29,9 @@ struct LockUse {
 class ExclusiveLock {
  public:
   // Retries for up to retry_ns (the kernel may still finish a killed publisher's last write). After
-  // that kBusTaken, with the holder's process id, command and user, or the fact that it has ended.
+  // that kInUse, with the holder's process id, command and user, or the fact that it has ended.
   // A publisher's `path` is <bus>/publisher.lock or <journal root>/publisher.lock.
-  // Errors: kBusTaken, kNotPermitted, kNotALapwingFile, kNotFound, kSystem.
+  // Errors: kInUse, kNotPermitted, kNotALapwingFile, kNotFound, kSystem.
   static absl::StatusOr<ExclusiveLock> take(const std::string& path, std::uint64_t retry_ns,
                                             const LockUse& use = {});
 

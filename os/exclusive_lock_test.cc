@@ -37,7 +37,7 @@ TEST_CASE("A second taker is refused and told who holds the lock") {
   const std::string path = directory.file(kLockFileName);
   WaitingChild holder(holds(path));
   const auto refused = ExclusiveLock::take(path, 0);
-  REQUIRE(errc_of(refused.status()) == Errc::kBusTaken);
+  REQUIRE(errc_of(refused.status()) == Errc::kInUse);
   const std::string text(refused.status().message());
   REQUIRE(text.find(path) != std::string::npos);
   REQUIRE(text.find("process " + std::to_string(holder.pid())) != std::string::npos);
@@ -79,9 +79,9 @@ TEST_CASE("Within one process the lock is exclusive too") {
   const std::string path = directory.file(kLockFileName);
   auto first = ExclusiveLock::take(path, 0);
   REQUIRE(first.ok());
-  REQUIRE(errc_of(ExclusiveLock::take(path, 0).status()) == Errc::kBusTaken);
+  REQUIRE(errc_of(ExclusiveLock::take(path, 0).status()) == Errc::kInUse);
   std::optional<ExclusiveLock> moved(std::move(*first));
-  REQUIRE(errc_of(ExclusiveLock::take(path, 0).status()) == Errc::kBusTaken);
+  REQUIRE(errc_of(ExclusiveLock::take(path, 0).status()) == Errc::kInUse);
   moved.reset();
   REQUIRE(ExclusiveLock::take(path, 0).ok());
 }
@@ -95,7 +95,7 @@ TEST_CASE("A duplicate of the descriptor keeps the lock held") {
     REQUIRE(lock.ok());
     duplicate = ::dup(lock->fd());
   }
-  REQUIRE(errc_of(ExclusiveLock::take(path, 0).status()) == Errc::kBusTaken);
+  REQUIRE(errc_of(ExclusiveLock::take(path, 0).status()) == Errc::kInUse);
   ::close(duplicate);
   REQUIRE(ExclusiveLock::take(path, 0).ok());
 }

@@ -107,7 +107,7 @@ absl::StatusOr<LockFile> take_lock_file(const std::string& path, const LockFileO
     if (*named) return LockFile{*std::move(fd), *std::move(file), true};
     // Removed meanwhile: it keeps nobody out.
   }
-  return make_error(Errc::kBusTaken,
+  return make_error(Errc::kInUse,
                     absl::StrCat("another process removes ", path, " again and again"));
 }
 

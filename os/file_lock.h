@@ -69,7 +69,7 @@ struct LockFileOptions {
   bool own_file_only = false;  // another user's file is kNotPermitted, and is not waited for
 };
 
-// Makes `path` (0600) if it does not exist, and takes its flock. Errors: kBusTaken (somebody removes
+// Makes `path` (0600) if it does not exist, and takes its flock. Errors: kInUse (somebody removes
 // the file again and again), kNotALapwingFile (not a plain file), kNotPermitted, kNotFound (the
 // directory), kSystem.
 absl::StatusOr<LockFile> take_lock_file(const std::string& path, const LockFileOptions& options);

@@ -74,7 +74,7 @@ class Disk {
   // The space that the file takes, in bytes: less than its size where it has holes.
   virtual absl::StatusOr<std::uint64_t> allocated_bytes(FileHandle file) = 0;
   // Locks the file against other writers until this process closes it or ends (os/file_lock.h). The
-  // file is open for writing. Waits up to retry_ns for another holder, then kBusTaken.
+  // file is open for writing. Waits up to retry_ns for another holder, then kInUse.
   virtual absl::Status lock(FileHandle, std::uint64_t) { return absl::OkStatus(); }
   // The whole of a finished file, mapped read-only. Nothing where the disk has no mappings, or
   // where another user than this one and root could cut the file short under whoever reads it

@@ -31,7 +31,7 @@ absl::StatusOr<ListenLock> ListenLock::take(const std::string& path, const Socke
   }
   if (!lock.ok()) return lock.status();
   if (lock->is_ours) return ListenLock(*std::move(lock));
-  return make_error(Errc::kBusTaken,
+  return make_error(Errc::kInUse,
                     absl::StrCat("another process is making the ", kind.name, " ", path,
                                  " and holds ", lock_path, "; try again when it is done"));
 }

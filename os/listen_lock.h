@@ -24,7 +24,7 @@ inline constexpr std::uint64_t kListenLockWaitNs = 1'000'000'000;  // for anothe
 class ListenLock {
  public:
   // Takes the lock of the socket at `path`, waiting at most kListenLockWaitNs for another listener.
-  // Errors: kBusTaken (another one holds it still), kNotALapwingFile (what is at PATH.lock is not a
+  // Errors: kInUse (another one holds it still), kNotALapwingFile (what is at PATH.lock is not a
   // plain file), kNotPermitted (it is another user's, or we may make none), kNotFound (no such
   // directory), kPathTooLong, kSystem.
   static absl::StatusOr<ListenLock> take(const std::string& path, const SocketKind& kind);

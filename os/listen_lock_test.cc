@@ -57,7 +57,7 @@ TEST_CASE("Of many who listen at once on a stale socket exactly one gets it, and
         all.arrive_and_wait();
         const absl::StatusOr<UniqueFd> listener = listen_alone(path);
         if (listener.ok()) ++listening;
-        if (errc_of(listener.status()) == Errc::kBusTaken) ++taken;
+        if (errc_of(listener.status()) == Errc::kInUse) ++taken;
         all.arrive_and_wait();
         if (listener.ok() && connect_local(path, far_deadline(), kTestSocket).ok()) ++connected;
         all.arrive_and_wait();
@@ -117,7 +117,7 @@ TEST_CASE("A lock that is held is waited for, and then named in the error") {
   const std::uint64_t start_ns = monotonic_ns();
   const absl::Status status = ListenLock::take(path, kTestSocket).status();
   CHECK(monotonic_ns() - start_ns >= kListenLockWaitNs);
-  CHECK(errc_of(status) == Errc::kBusTaken);
+  CHECK(errc_of(status) == Errc::kInUse);
   CHECK_THAT(std::string(status.message()), Catch::Contains(path + ".lock"));
   CHECK(exists(path + ".lock"));
 }

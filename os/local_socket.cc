@@ -96,7 +96,7 @@ absl::StatusOr<int> probe(const SocketAddress& address, const SocketKind& kind) 
 }
 
 absl::Status is_served(const std::string& path, const SocketKind& kind) {
-  return make_error(Errc::kBusTaken,
+  return make_error(Errc::kInUse,
                     absl::StrCat("a process is listening on ", path, "; stop that ", kind.listener,
                                  " or choose another ", kind.place));
 }
@@ -218,7 +218,7 @@ absl::StatusOr<UniqueFd> listen_local(const std::string& path, mode_t mode,
   if (!fd.ok()) return fd;
   if (bind(fd->get(), address->get(), address->size()) != 0) {
     if (errno == EADDRINUSE) {
-      return make_error(Errc::kBusTaken, absl::StrCat("another process has just made ", path));
+      return make_error(Errc::kInUse, absl::StrCat("another process has just made ", path));
     }
     return make_system_error(errno, absl::StrCat("making the ", kind.name, " ", path));
   }

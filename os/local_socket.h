@@ -45,13 +45,13 @@ struct PeerCredentials {
 // Listens on `path`, which is at no moment reachable with more than `mode` allows. Removes only a
 // stale socket of our own. The caller holds a lock, the publisher's or a ListenLock: of two who
 // find a stale socket at once, one might remove the other's new one.
-// Errors: kBusTaken (a live socket is there), kNotALapwingFile (a file, link or directory is
+// Errors: kInUse (a live socket is there), kNotALapwingFile (a file, link or directory is
 // there), kNotPermitted (another user's socket is there, or we may not create ours or give it to
 // the group); what is there stays untouched. kNotFound (no such directory), kPathTooLong, kSystem.
 absl::StatusOr<UniqueFd> listen_local(const std::string& path, mode_t mode,
                                       std::optional<unsigned> group, const SocketKind& kind);
 
-// kBusTaken if a process listens on `path`; ok if nobody does, whatever is there. Changes nothing.
+// kInUse if a process listens on `path`; ok if nobody does, whatever is there. Changes nothing.
 absl::Status check_unserved(const std::string& path, const SocketKind& kind);
 
 // Connects, waiting until deadline_ns (CLOCK_MONOTONIC) while the listener's backlog is full.

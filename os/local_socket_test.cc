@@ -127,7 +127,7 @@ TEST_CASE("A live socket means that the path is taken, also with a full backlog"
   const TemporaryDirectory directory;
   const UniqueFd listener = must_listen(path_in(directory));
   const ino_t inode = looked_at(path_in(directory)).st_ino;
-  CHECK(listen_error(path_in(directory)) == Errc::kBusTaken);
+  CHECK(listen_error(path_in(directory)) == Errc::kInUse);
   REQUIRE(listen(listener.get(), 0) == 0);  // one more fits
   std::vector<UniqueFd> waiting;
   for (int i = 0; i < 3; ++i) {
@@ -135,7 +135,7 @@ TEST_CASE("A live socket means that the path is taken, also with a full backlog"
     if (client.ok()) waiting.push_back(*std::move(client));
   }
   REQUIRE(errc_of(connect_local(path_in(directory), 0, kTestSocket).status()) == Errc::kTimedOut);
-  CHECK(listen_error(path_in(directory)) == Errc::kBusTaken);
+  CHECK(listen_error(path_in(directory)) == Errc::kInUse);
   CHECK(looked_at(path_in(directory)).st_ino == inode);
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("A directory longer than a socket's path works") {
     CHECK(S_ISSOCK(looked_at(path).st_mode));
     CHECK((looked_at(path).st_mode & 0777) == 0600);
     CHECK(connect_error(path) == Errc::kOk);
-    CHECK(listen_error(path) == Errc::kBusTaken);
+    CHECK(listen_error(path) == Errc::kInUse);
   }
   CHECK(connect_error(path) == Errc::kPeerGone);
   const UniqueFd again = must_listen(path);

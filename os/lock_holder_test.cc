@@ -91,7 +91,7 @@ TEST_CASE("Of a holder that has ended a refusal says so, and does not name it as
   const std::string text = std::to_string(locker) + "\n";
   REQUIRE(::pwrite(fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
   const auto refused = ExclusiveLock::take(file.path(), 0);
-  REQUIRE(errc_of(refused.status()) == Errc::kBusTaken);
+  REQUIRE(errc_of(refused.status()) == Errc::kInUse);
   const std::string message(refused.status().message());
   CHECK(message.find("the last publisher (pid " + std::to_string(locker) + ") has ended") !=
         std::string::npos);
@@ -114,7 +114,7 @@ TEST_CASE("A reader's read lock keeps no writer out, and once it is gone the fil
   const auto second = open_file(disk, file.path(), {OpenMode::kReadWrite});
   REQUIRE(second.ok());
   const absl::Status refused = disk.lock(second->get(), 0);
-  CHECK(errc_of(refused) == Errc::kBusTaken);
+  CHECK(errc_of(refused) == Errc::kInUse);
   CHECK(refused.message().find("process " + std::to_string(::getpid())) != std::string::npos);
 }
 
@@ -129,7 +129,7 @@ TEST_CASE(
   struct stat info{};
   REQUIRE(::stat(file.path().c_str(), &info) == 0);
   CHECK((info.st_mode & 07777) == 0600);
-  CHECK(errc_of(ExclusiveLock::take(file.path(), 0).status()) == Errc::kBusTaken);
+  CHECK(errc_of(ExclusiveLock::take(file.path(), 0).status()) == Errc::kInUse);
 }
 
 TEST_CASE("A reader that passes its lock on to another process and ends does not count either") {
@@ -154,7 +154,7 @@ TEST_CASE("The lock of a running owner stays, whatever mode somebody gave its fi
   });
   REQUIRE(::chmod(file.path().c_str(), 0644) == 0);
   const auto refused = ExclusiveLock::take(file.path(), 0);
-  CHECK(errc_of(refused.status()) == Errc::kBusTaken);
+  CHECK(errc_of(refused.status()) == Errc::kInUse);
   CHECK(refused.status().message().find("process " + std::to_string(owner.pid())) !=
         absl::string_view::npos);
 }

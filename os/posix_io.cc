@@ -213,7 +213,7 @@ absl::Status PosixDisk::lock(FileHandle file, std::uint64_t retry_ns) {
   if (failure != EWOULDBLOCK) return file_error(failure, "lock", file);
   const std::optional<LockHolder> holder = write_lock_holder(file);
   return make_error(
-      Errc::kBusTaken,
+      Errc::kInUse,
       absl::StrCat(path_of(file), " is held by ", holder ? text_of(*holder) : "another process",
                    ": a publisher or `lapwing repair` runs here. End it first"));
 }

@@ -40,7 +40,7 @@ class BusPlaces {
   // may have been taken at that start and belong to this user now.
   absl::StatusOr<LeftRings> left_rings() const;
 
-  // kBusTaken if somebody does. A lock file can be removed under its holder: so the socket and the
+  // kInUse if somebody does. A lock file can be removed under its holder: so the socket and the
   // rings are asked, too, before anything is written, and then `sessions`, which its writer locks.
   absl::Status check_nobody_publishes() const;
 

@@ -53,10 +53,10 @@ absl::Status LeftRings::check_not_held(const OpenRing& ring) const {
   const auto pid = static_cast<pid_t>(ring.header().publisher_pid);
   if (has_ended(pid)) {
     return make_error(
-        Errc::kBusTaken,
+        Errc::kInUse,
         absl::StrCat("the ring ", ring.path(), " is still locked: ", ended_text("publisher", pid)));
   }
-  return make_error(Errc::kBusTaken,
+  return make_error(Errc::kInUse,
                     absl::StrCat("process ", pid, " publishes here: it holds the ring ",
                                  ring.path(), "; end it, or choose another directory"));
 }

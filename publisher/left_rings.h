@@ -35,12 +35,12 @@ class LeftRings {
   LeftRings(const DirectoryIdentity& directory, std::vector<std::string> homes, LogHook log)
       : directory_(directory), homes_(std::move(homes)), log_(std::move(log)) {}
 
-  // kBusTaken if a publisher holds one of this bus's rings: in a home, or at `described`, where
+  // kInUse if a publisher holds one of this bus's rings: in a home, or at `described`, where
   // bus.json says that it is (may be empty). Changes nothing.
   absl::Status check_none_held(const std::string& described) const;
 
   // Maps the ring that `sessions` says is at `path`, or one of that name in a home; nothing if
-  // there is none of this directory's. The image is valid as long as this object. Errors: kBusTaken
+  // there is none of this directory's. The image is valid as long as this object. Errors: kInUse
   // (its publisher lives), and those of RingMap::attach but kNotFound.
   absl::StatusOr<std::optional<RingImage>> open(const std::string& path);
   // The same as a function, for settle() and repair_journal().

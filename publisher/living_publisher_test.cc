@@ -136,7 +136,7 @@ TEST_CASE("A second publisher is refused and changes nothing, even where the loc
   do {  // again, where the first publisher has made its locks anew meanwhile
     for (const std::string& lock : lock_files(options)) std::filesystem::remove(lock);
     const auto second = closing(open_with_seams(options));
-    REQUIRE(errc_of(second.status()) == Errc::kBusTaken);
+    REQUIRE(errc_of(second.status()) == Errc::kInUse);
     refusal = std::string(second.status().message());
   } while (refusal.find(kLockFileName) != std::string::npos);
   INFO(refusal);
@@ -153,7 +153,7 @@ TEST_CASE("Without a journal the socket and the ring tell that a publisher lives
   const auto publisher = open_publisher(options);
   if (GENERATE(false, true)) std::filesystem::remove(options.directory + "/" + kControlSocketName);
   for (const std::string& lock : lock_files(options)) std::filesystem::remove(lock);
-  CHECK(errc_of(closing(open_with_seams(options)).status()) == Errc::kBusTaken);
+  CHECK(errc_of(closing(open_with_seams(options)).status()) == Errc::kInUse);
 }
 
 TEST_CASE("A publisher that was closed is in nobody's way, though its object is still there") {
@@ -176,7 +176,7 @@ TEST_CASE("A publisher whose lock files were removed makes them again, and says 
     INFO(lock);
     std::filesystem::remove(lock);
     REQUIRE(lines.come_to_say("the lock " + lock + " was removed by somebody and is made again"));
-    CHECK(errc_of(ExclusiveLock::take(lock, 0).status()) == Errc::kBusTaken);
+    CHECK(errc_of(ExclusiveLock::take(lock, 0).status()) == Errc::kInUse);
   }
 }
 

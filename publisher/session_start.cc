@@ -285,7 +285,7 @@ absl::Status Starter::take_locks() {
   absl::Status free;
   retry_lock(options_.take_over_ns, [&] {
     free = places_.check_nobody_publishes();
-    return errc_of(free) == Errc::kBusTaken ? EWOULDBLOCK : 0;
+    return errc_of(free) == Errc::kInUse ? EWOULDBLOCK : 0;
   });
   return free;
 }

@@ -56,7 +56,7 @@ struct StartedSession {
 };
 
 // Every step up to, and not including, the control socket.
-// Errors: kBusTaken, kDamaged, kNoSpace, kNotPermitted, kInvalidArgument, kRecordSize, kSystem.
+// Errors: kInUse, kDamaged, kNoSpace, kNotPermitted, kInvalidArgument, kRecordSize, kSystem.
 absl::StatusOr<StartedSession> start_session(const PublisherSetUp& options);
 
 // Removes the ring's name and, once it is empty, the directory that a start made for the rings of

@@ -73,7 +73,7 @@ TEST_CASE("A publisher holds the lock of its journal, wherever that is, besides 
   for (const std::string& held : {options.directory, bus->journal_root}) {
     INFO(held);
     const auto lock = ExclusiveLock::take(held + "/" + kLockFileName, 0);
-    CHECK(errc_of(lock.status()) == Errc::kBusTaken);
+    CHECK(errc_of(lock.status()) == Errc::kInUse);
   }
 }
 

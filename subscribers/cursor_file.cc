@@ -151,8 +151,8 @@ absl::StatusOr<CursorFile> CursorFile::open(Disk& disk, const std::string& path)
   absl::StatusOr<OpenFile> file = open_or_create(disk, path);
   if (!file.ok()) return file.status();
   const absl::Status locked = disk.lock(file->get(), kCursorLockRetryNs);
-  if (errc_of(locked) == Errc::kBusTaken) {
-    return make_error(Errc::kBusTaken,
+  if (errc_of(locked) == Errc::kInUse) {
+    return make_error(Errc::kInUse,
                       absl::StrCat("cursor ", path,
                                    " is in use by another process; end it, or use another cursor"));
   }

@@ -46,7 +46,7 @@ class CursorFile {
  public:
   // Makes the file, 0600, if there is none; the caller's lock keeps other processes from doing the
   // same. Takes the file's own lock besides, which nobody can remove.
-  // Errors: those of read_cursor; kBusTaken (another process commits to it), kNoSpace.
+  // Errors: those of read_cursor; kInUse (another process commits to it), kNoSpace.
   static absl::StatusOr<CursorFile> open(Disk& disk, const std::string& path);
 
   const CursorCommit& newest() const { return newest_; }

@@ -134,7 +134,7 @@ TEST_CASE("A cursor that is open is refused to everyone else, and told who has i
   std::optional<Cursor> first(place.open());
   REQUIRE(first->commit(position_of(7)).ok());
   const auto second = place.try_open();
-  CHECK(errc_of(second.status()) == Errc::kBusTaken);
+  CHECK(errc_of(second.status()) == Errc::kInUse);
   const std::string words(second.status().message());
   CHECK(absl::StartsWith(words, absl::StrCat(place.path, ".lock is held by process ", getpid())));
   CHECK(absl::StrContains(words, "use another cursor"));
@@ -145,7 +145,7 @@ TEST_CASE("A cursor that is open is refused to everyone else, and told who has i
   SECTION("also where somebody has removed its lock file") {
     std::filesystem::remove(place.path + ".lock");
     const auto third = place.try_open();
-    CHECK(errc_of(third.status()) == Errc::kBusTaken);
+    CHECK(errc_of(third.status()) == Errc::kInUse);
     CHECK(absl::StrContains(std::string(third.status().message()), "in use by another process"));
   }
 }
@@ -167,7 +167,7 @@ TEST_CASE("A process that is killed holds its cursor no longer, and its commits 
   REQUIRE(waitpid(child.pid(), &status, WUNTRACED) == child.pid());
   INFO(complaint->text);
   REQUIRE(WIFSTOPPED(status));
-  CHECK(errc_of(place.try_open().status()) == Errc::kBusTaken);
+  CHECK(errc_of(place.try_open().status()) == Errc::kInUse);
   child.send(SIGKILL);
   CHECK(child.wait() == -SIGKILL);
   const Cursor cursor = place.open();
@@ -186,11 +186,11 @@ TEST_CASE("In a forked child a cursor is forked, and the parent's goes on and st
     if (cursor.position() != position_of(7) || cursor.output().bytes != 70) return __LINE__;
     if (!descriptors_of(place.path).empty()) return __LINE__;
     const Cursor moved = std::move(cursor);
-    if (errc_of(place.try_open().status()) != Errc::kBusTaken) return __LINE__;
+    if (errc_of(place.try_open().status()) != Errc::kInUse) return __LINE__;
     return 0;
   });
   CHECK(child.wait() == 0);
-  CHECK(errc_of(place.try_open().status()) == Errc::kBusTaken);
+  CHECK(errc_of(place.try_open().status()) == Errc::kInUse);
   REQUIRE(cursor.commit(position_of(9)).ok());
   CHECK(cursor.position() == position_of(9));
 }

@@ -434,7 +434,7 @@ void dump_errors(Dump& dump) {
   for (const ErrorName& error : kErrorNames) {
     dump.error(error.code, error.name);
   }
-  ENUM(Errc, kOk, kInvalidArgument, kNoBus, kBusTaken, kNotPermitted, kNoSpace, kSystem, kDamaged,
+  ENUM(Errc, kOk, kInvalidArgument, kNoBus, kInUse, kNotPermitted, kNoSpace, kSystem, kDamaged,
        kAbiMismatch, kNotALapwingFile, kJournalFailed, kNoJournal, kPruned, kTimedOut,
        kPublisherGone, kRefused, kProtocol, kBadInput, kRecordSize, kPathTooLong, kClosed, kReset,
        kUnsupported, kLimit, kNotFound, kStoppedAtGap, kPeerGone, kCorrupt, kWouldBlock, kMisuse,

@@ -55,7 +55,7 @@ enum {
   LAPWING_OK = 0,
   LAPWING_INVALID_ARGUMENT = 1,   /* the arguments contradict each other or a stated limit */
   LAPWING_NO_BUS = 2,             /* no bus at this directory, no such channel */
-  LAPWING_BUS_TAKEN = 3,          /* another process holds this bus, journal, path or cursor */
+  LAPWING_IN_USE = 3,          /* another process holds this bus, journal, path or cursor */
   LAPWING_NOT_PERMITTED = 4,      /* the kernel or an ownership check said no */
   LAPWING_NO_SPACE = 5,           /* the disk or the tmpfs is full */
   LAPWING_SYSTEM = 6,             /* any other failed system call: sys_errno */
@@ -274,7 +274,7 @@ typedef struct lapwing_publisher_info {
 } lapwing_publisher_info;
 
 /* Takes the bus, settles the last session and begins one. Waits at most that long for another
- * publisher to end. Errors: bus-taken, damaged, no-space, not-permitted, invalid-argument,
+ * publisher to end. Errors: in-use, damaged, no-space, not-permitted, invalid-argument,
  * record-size, path-too-long, not-a-lapwing-file, not-found, limit, unsupported, system. */
 LAPWING_API lapwing_result lapwing_publisher_open(const lapwing_publisher_options *options,
     int64_t timeout_ns, lapwing_publisher **publisher, lapwing_error *error);
@@ -489,7 +489,7 @@ LAPWING_API_V void lapwing_subscriber_destroy(lapwing_subscriber **subscriber);
 enum { LAPWING_CURSOR_DURABLE = 1 }; /* no power cut takes a commit back; costs a sync */
 
 /* Takes the lock of the file, for which it waits, and reads it; makes it if it is missing.
- * Errors: bus-taken, damaged, abi-mismatch, not-a-lapwing-file, invalid-argument, not-found,
+ * Errors: in-use, damaged, abi-mismatch, not-a-lapwing-file, invalid-argument, not-found,
  * not-permitted, no-space, system. */
 LAPWING_API lapwing_result lapwing_cursor_open(const char *path, uint32_t flags,
     int64_t timeout_ns, lapwing_cursor **cursor, lapwing_error *error);
@@ -690,7 +690,7 @@ typedef struct lapwing_channel_info {
 } lapwing_channel_info;
 
 /* Listens on a path. Of the options only LAPWING_CHANNEL_PEER_UID counts; NULL: this user and root.
- * Errors: bus-taken (somebody listens there), not-a-lapwing-file, not-permitted, not-found,
+ * Errors: in-use (somebody listens there), not-a-lapwing-file, not-permitted, not-found,
  * path-too-long, system. */
 LAPWING_API lapwing_result lapwing_listener_open(const char *path,
     const lapwing_channel_options *options, lapwing_listener **listener, lapwing_error *error);

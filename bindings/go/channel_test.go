@@ -411,7 +411,7 @@ func TestAnAcceptEndsWithItsContextAndTheListenerServesOn(t *testing.T) {
 func TestASuccessorTakesTheListenersPlace(t *testing.T) {
 	listener, path := listen(t)
 	_, err := lapwing.Listen(path, lapwing.ListenerOptions{})
-	wantCode(t, err, lapwing.ErrBusTaken)
+	wantCode(t, err, lapwing.ErrInUse)
 	taken := make(chan error)
 	go func() {
 		successor, err := lapwing.TakeOver(within(t), path, lapwing.ListenerOptions{})

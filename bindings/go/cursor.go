@@ -25,7 +25,7 @@ type CursorOptions struct {
 	Durable bool // no power cut takes a commit back; costs a sync
 }
 
-// OpenCursor takes the lock of the file, for which it waits as long as ctx lets it (ErrBusTaken), and
+// OpenCursor takes the lock of the file, for which it waits as long as ctx lets it (ErrInUse), and
 // reads the file. It makes one where there is none.
 func OpenCursor(ctx context.Context, path string, options CursorOptions) (*Cursor, error) {
 	var a arena

@@ -17,7 +17,7 @@ type Code int32
 const (
 	ErrInvalidArgument Code = C.LAPWING_INVALID_ARGUMENT   // the arguments contradict each other or a stated limit
 	ErrNoBus           Code = C.LAPWING_NO_BUS             // no bus at this directory, no such channel
-	ErrBusTaken        Code = C.LAPWING_BUS_TAKEN          // another process holds this bus, journal, path or cursor
+	ErrInUse        Code = C.LAPWING_IN_USE          // another process holds this bus, journal, path or cursor
 	ErrNotPermitted    Code = C.LAPWING_NOT_PERMITTED      // the kernel or an ownership check said no
 	ErrNoSpace         Code = C.LAPWING_NO_SPACE           // the disk or the tmpfs is full
 	ErrSystem          Code = C.LAPWING_SYSTEM             // any other failed system call: Error.Errno

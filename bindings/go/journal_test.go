@@ -33,7 +33,7 @@ func TestACursorKeepsThePositionAndTheTwoNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = open(lapwing.NoWait)
-	wantCode(t, err, lapwing.ErrBusTaken)
+	wantCode(t, err, lapwing.ErrInUse)
 	cursor.Close()
 
 	again, err := open(within(t))

@@ -30,7 +30,7 @@ func newListener(made *C.lapwing_listener) *Listener {
 	return l
 }
 
-// Listen listens on a path. ErrBusTaken: another listener has it.
+// Listen listens on a path. ErrInUse: another listener has it.
 func Listen(path string, options ListenerOptions) (*Listener, error) {
 	if err := load(); err != nil {
 		return nil, err

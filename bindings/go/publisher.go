@@ -111,7 +111,7 @@ type Publisher struct {
 }
 
 // OpenPublisher takes the bus, settles its last session and begins one. While another publisher has the
-// bus it waits for that to end, until ctx ends the wait: ErrBusTaken.
+// bus it waits for that to end, until ctx ends the wait: ErrInUse.
 func OpenPublisher(ctx context.Context, options PublisherOptions) (*Publisher, error) {
 	var a arena
 	defer a.free()

@@ -84,12 +84,12 @@ func TestASecondPublisherGetsTheBusWhenTheFirstEnds(t *testing.T) {
 	first := openPublisher(t, directory)
 	options := lapwing.PublisherOptions{Directory: directory, Description: quoteText}
 	_, err := lapwing.OpenPublisher(lapwing.NoWait, options)
-	wantCode(t, err, lapwing.ErrBusTaken)
+	wantCode(t, err, lapwing.ErrInUse)
 
 	short, cancel := context.WithTimeout(context.Background(), 120*time.Millisecond)
 	defer cancel()
 	_, err = lapwing.OpenPublisher(short, options)
-	wantCode(t, err, lapwing.ErrBusTaken)
+	wantCode(t, err, lapwing.ErrInUse)
 
 	opened := make(chan error)
 	go func() {

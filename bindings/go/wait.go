@@ -61,7 +61,7 @@ func openLocked(ctx context.Context, open func(C.int64_t, *C.lapwing_error) C.la
 			timeout, isLast = C.int64_t(lockPatience), false
 		}
 		taken = failure(open(timeout, &e), &e)
-		if code := CodeOf(taken); isLast || code != ErrBusTaken && code != ErrTimedOut {
+		if code := CodeOf(taken); isLast || code != ErrInUse && code != ErrTimedOut {
 			return taken
 		}
 	}

@@ -21,7 +21,7 @@ TEST_CASE(
     REQUIRE(listener.ok());
     CHECK(connect_status().ok());
     const absl::Status taken = listen_control(path, 0600, std::nullopt).status();
-    CHECK(errc_of(taken) == Errc::kBusTaken);
+    CHECK(errc_of(taken) == Errc::kInUse);
     CHECK_THAT(std::string(taken.message()),
                Contains("stop that publisher or choose another bus directory"));
   }

@@ -89,7 +89,7 @@ class Checkpointer {
   // Opens the store, or makes it from the newest checkpoint of the bus's journal, and tidies up
   // behind whoever was killed. With a fold of your own the bus directory must be there, and the bus
   // need not be; with a name the bus must be there too. Waits for nothing else.
-  // Errors: kNoBus; kBusTaken (another checkpointer of this fold, with its process);
+  // Errors: kNoBus; kInUse (another checkpointer of this fold, with its process);
   // kInvalidArgument (no such fold; a store of another fold; keep is 0; the options); kNotPermitted
   // (the bus directory is another user's, or others may write to that of the checkpoints; threads);
   // kDamaged, kNotALapwingFile, kNoSpace, kSystem.

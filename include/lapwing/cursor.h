@@ -66,7 +66,7 @@ class Cursor {
  public:
   // Takes the lock, for which it waits until the deadline, and reads the file. If there is none, it
   // is made: durably, with mode 0600.
-  // Errors: kBusTaken (another process, or another object of this one, has the cursor open);
+  // Errors: kInUse (another process, or another object of this one, has the cursor open);
   // kDamaged (neither copy is valid; the message says what to do), kAbiMismatch (a later version),
   // kNotALapwingFile, kInvalidArgument (no path), kNotFound (the path's directory), kNotPermitted,
   // kNoSpace, kSystem.

@@ -1,6 +1,6 @@
 // Error numbers, one for every way an operation can fail, and the status that carries them.
 //
-//   if (lapwing::errc_of(status) == lapwing::Errc::kBusTaken) ...
+//   if (lapwing::errc_of(status) == lapwing::Errc::kInUse) ...
 //
 // An error is a value: cold paths return absl::Status or absl::StatusOr, made here so that each has
 // a number that never changes its meaning between releases (docs/ABI.md). The message says what
@@ -23,7 +23,7 @@ enum class Errc : std::uint32_t {
   kOk = 0,
   kInvalidArgument = 1,  // the caller's arguments contradict each other or a stated limit
   kNoBus = 2,            // no bus at this directory, nothing of it left to read, no such channel
-  kBusTaken = 3,         // another process holds this bus, journal, path, recording or cursor
+  kInUse = 3,         // another process holds this bus, journal, path, recording or cursor
   kNotPermitted = 4,     // the kernel or an ownership check said no
   kNoSpace = 5,          // the disk or the tmpfs is full, before or while writing
   kSystem = 6,           // any other failed system call; the message carries errno
@@ -67,7 +67,7 @@ inline constexpr ErrorName kErrorNames[] = {
     {Errc::kOk, "ok", absl::StatusCode::kOk},
     {Errc::kInvalidArgument, "invalid-argument", absl::StatusCode::kInvalidArgument},
     {Errc::kNoBus, "no-bus", absl::StatusCode::kNotFound},
-    {Errc::kBusTaken, "bus-taken", absl::StatusCode::kAlreadyExists},
+    {Errc::kInUse, "in-use", absl::StatusCode::kAlreadyExists},
     {Errc::kNotPermitted, "not-permitted", absl::StatusCode::kPermissionDenied},
     {Errc::kNoSpace, "no-space", absl::StatusCode::kResourceExhausted},
     {Errc::kSystem, "system", absl::StatusCode::kInternal},

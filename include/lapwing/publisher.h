@@ -179,7 +179,7 @@ class Publisher {
   // Takes the bus's lock, settles the last session, makes the ring, begins a session and opens the
   // control socket. Waits until the deadline for another publisher to end; the journal of the last
   // session is read however long that takes.
-  // Errors: kBusTaken, kDamaged, kNoSpace, kNotPermitted, kInvalidArgument, kRecordSize,
+  // Errors: kInUse, kDamaged, kNoSpace, kNotPermitted, kInvalidArgument, kRecordSize,
   // kPathTooLong, kNotALapwingFile, kNotFound (a directory above), kLimit (no thread; the last
   // sequence), kUnsupported, kSystem.
   [[nodiscard]] static absl::StatusOr<Publisher> open(PublisherOptions options,

@@ -121,7 +121,7 @@ class Recording {
  public:
   // Takes the lock, for which it waits until the deadline, and looks at what is there. Changes
   // nothing else: files are made when the first records arrive.
-  // Errors: kBusTaken (another process, which the message names, has a recording of this path
+  // Errors: kInUse (another process, which the message names, has a recording of this path
   // open); kInvalidArgument (a limit; an unknown time zone; other files have these names; one file
   // would become a series or a series one file); kNotFound (the path's directory); kDamaged
   // (<path>.position; or the file that it names is missing, or was cut, changed or replaced);

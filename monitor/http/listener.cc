@@ -69,7 +69,7 @@ absl::StatusOr<HttpListener> listen_at(const ListenAddress& listen_address) {
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (bind(fd.get(), generic(storage), bytes) != 0 || listen(fd.get(), kHttpBacklog) != 0) {
     if (errno == EADDRINUSE) {
-      return make_error(Errc::kBusTaken,
+      return make_error(Errc::kInUse,
                         absl::StrCat(what, ": the port is taken; choose one with --listen"));
     }
     return make_system_error(errno, what);

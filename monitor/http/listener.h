@@ -20,7 +20,7 @@ struct HttpListener {
 };
 
 // A socket in the file system has the mode 0600 from its first moment; one of this user that nobody
-// listens on any more is replaced. Errors: kBusTaken (somebody listens there), kNotALapwingFile
+// listens on any more is replaced. Errors: kInUse (somebody listens there), kNotALapwingFile
 // (something else is there), kPathTooLong, kNotPermitted, kNotFound, kSystem.
 absl::StatusOr<HttpListener> listen_at(const ListenAddress& address);
 

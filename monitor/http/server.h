@@ -40,7 +40,7 @@ struct HttpServerOptions {
 class HttpServer {
  public:
   // Listens; what connects is served from start() on. Errors: kInvalidArgument (the certificate or
-  // the key cannot be read or used, or the key is not private), kBusTaken (somebody listens there),
+  // the key cannot be read or used, or the key is not private), kInUse (somebody listens there),
   // kNotPermitted, kNotALapwingFile, kPathTooLong, kSystem.
   static absl::StatusOr<HttpServer> open(HttpServerOptions options);
 

@@ -58,7 +58,7 @@ class SessionLog {
  public:
   // `directory` is the one that holds `sessions`. Creates the files if they are missing. `name` is
   // another for a log that will take the place of this one.
-  // Errors: kBusTaken if another process writes it still after lock_retry_ns, and nothing is
+  // Errors: kInUse if another process writes it still after lock_retry_ns, and nothing is
   // changed; kDamaged with file, entry and offset; kNoSpace, kNotPermitted, kSystem.
   static absl::StatusOr<SessionLog> open(Disk& disk, const std::string& directory,
                                          const std::string& name = kSessionsFileName,

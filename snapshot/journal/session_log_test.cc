@@ -376,10 +376,10 @@ TEST_CASE("A log that has a writer is refused to another one, by either file, an
   const auto open_now = [&] {
     return SessionLog::open(files.disk, files.directory.path(), kSessionsFileName, 0);
   };
-  REQUIRE(errc_of(open_now().status()) == Errc::kBusTaken);
+  REQUIRE(errc_of(open_now().status()) == Errc::kInUse);
   const std::string removed = files.path(GENERATE(0, 1));
   std::filesystem::remove(removed);
-  CHECK(errc_of(open_now().status()) == Errc::kBusTaken);
+  CHECK(errc_of(open_now().status()) == Errc::kInUse);
   CHECK_FALSE(std::filesystem::exists(removed));
   CHECK(files.read().ok());
   log = absl::UnavailableError("closed");

@@ -23,7 +23,7 @@ absl::Status check_free(Disk& disk, const std::string& path) {
 }
 
 absl::Status written_by_another(const std::string& path) {
-  return make_error(Errc::kBusTaken, absl::StrCat("another process is writing ", path, " (as ",
+  return make_error(Errc::kInUse, absl::StrCat("another process is writing ", path, " (as ",
                                                   path, kUnfinishedSuffix,
                                                   "). Wait until it ends, or name another file."));
 }
@@ -119,7 +119,7 @@ absl::Status RecordWriter::open(OpenMode mode) {
   if (naming_ == Naming::kWhenWhole) {
     if (auto status = disk_.lock(file_.get(), 0); !status.ok()) {
       finished_ = true;
-      return errc_of(status) == Errc::kBusTaken ? written_by_another(path_) : status;
+      return errc_of(status) == Errc::kInUse ? written_by_another(path_) : status;
     }
   }
   const auto size = disk_.size(file_.get());
@@ -135,7 +135,7 @@ absl::Status RecordWriter::remove_stale() const {
   if (errc_of(file.status()) == Errc::kNotFound) return absl::OkStatus();
   if (!file.ok()) return file.status();
   const absl::Status locked = disk_.lock(file->get(), 0);
-  if (errc_of(locked) == Errc::kBusTaken) return written_by_another(path_);
+  if (errc_of(locked) == Errc::kInUse) return written_by_another(path_);
   return locked.ok() ? remove_if_there(disk_, open_path_) : locked;
 }
 

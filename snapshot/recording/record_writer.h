@@ -43,7 +43,7 @@ class RecordWriter {
   static absl::StatusOr<std::unique_ptr<RecordWriter>> create(Disk& disk, const std::string& path,
                                                               std::string_view head,
                                                               std::size_t record_bytes);
-  // The same, but the file gets its name in finish(). Errors: also kBusTaken (another process is
+  // The same, but the file gets its name in finish(). Errors: also kInUse (another process is
   // writing the same file).
   static absl::StatusOr<std::unique_ptr<RecordWriter>> create_whole(Disk& disk,
                                                                     const std::string& path,

@@ -242,13 +242,13 @@ TEST_CASE(
     CHECK_FALSE(std::filesystem::exists(path));
     CHECK(std::filesystem::exists(path + ".new"));
     const absl::Status another = create_whole(disk).status();
-    CHECK(errc_of(another) == Errc::kBusTaken);
+    CHECK(errc_of(another) == Errc::kInUse);
     CHECK(std::string(another.message()).find("is writing " + path) != std::string::npos);
     CHECK(std::filesystem::exists(path + ".new"));
     // Its file is removed under it: it does not give another one the name.
     std::filesystem::remove(path + ".new");
     write_file(path + ".new", "of another process");
-    CHECK(errc_of((*writer)->finish()) == Errc::kBusTaken);
+    CHECK(errc_of((*writer)->finish()) == Errc::kInUse);
     CHECK_FALSE(std::filesystem::exists(path));
     CHECK(read_file(path + ".new") == "of another process");
     std::filesystem::remove(path + ".new");

@@ -165,7 +165,7 @@ absl::Status Settler::open_ring_of_session(const RingOpener& open_ring) {
   const std::string& path = sessions_.ring_path();
   if (!facts_.same_boot || path.empty()) return absl::OkStatus();
   auto ring = open_ring(path);
-  if (errc_of(ring.status()) == Errc::kBusTaken) return ring.status();
+  if (errc_of(ring.status()) == Errc::kInUse) return ring.status();
   if (!ring.ok()) {
     return make_error(
         errc_of(ring.status()),

@@ -32,7 +32,7 @@ struct RingImage {
 };
 
 // Maps the ring file at `path` for as long as recovery runs; nullopt if it is not there, or not of
-// the directory whose journal this is. kBusTaken: its publisher lives.
+// the directory whose journal this is. kInUse: its publisher lives.
 using RingOpener = std::function<absl::StatusOr<std::optional<RingImage>>(const std::string& path)>;
 
 struct Settled {

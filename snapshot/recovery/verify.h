@@ -53,7 +53,7 @@ using VerifyProgress = std::function<void(std::uint64_t done, std::uint64_t tota
 // What verify_journal() needs to check whether a start would be refused.
 struct VerifyStart {
   Id128 boot_id;
-  RingOpener open_ring;  // as for settle(); its kBusTaken: a publisher runs
+  RingOpener open_ring;  // as for settle(); its kInUse: a publisher runs
 };
 
 // `journal_root` holds `sessions`. Errors: kNotFound, kNotPermitted, kAbiMismatch, kSystem; damage

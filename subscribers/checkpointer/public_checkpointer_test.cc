@@ -53,7 +53,7 @@ TEST_CASE("A second checkpointer of a fold is refused, and a fold by name needs 
   const ClosedBus bus(100);
   const auto first = Checkpointer::open(options_of(bus));
   REQUIRE(first.ok());
-  CHECK(errc_of(Checkpointer::open(options_of(bus)).status()) == Errc::kBusTaken);
+  CHECK(errc_of(Checkpointer::open(options_of(bus)).status()) == Errc::kInUse);
   CHECK(errc_of(Checkpointer::open(
                     {.subscriber = {.directory = bus.directory()}, .fold_name = "orders"})
                     .status()) == Errc::kInvalidArgument);

@@ -139,7 +139,7 @@ absl::Status cannot_open(const rocksdb::Status& status, const std::string& direc
   // Closing the lock file would end a lock of this process.
   const pid_t holder = held_here ? ::getpid() : holder_of(directory + "/LOCK");
   if (holder != 0) {
-    return make_error(Errc::kBusTaken,
+    return make_error(Errc::kInUse,
                       absl::StrCat("process ", holder, " is the checkpointer of ", directory,
                                    ": there is one for a bus and a fold; stop it first"));
   }

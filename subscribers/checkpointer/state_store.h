@@ -81,7 +81,7 @@ class StateSnapshot {
 
 class StateStore final : public FoldState {
  public:
-  // Makes the directory, 0700, if it is missing; its parent is there. Errors: kBusTaken (another
+  // Makes the directory, 0700, if it is missing; its parent is there. Errors: kInUse (another
   // process holds it; says which), kInvalidArgument (it is of another fold, version or schema; says
   // what to do), kDamaged, kNoSpace, kNotPermitted, kSystem.
   static absl::StatusOr<std::unique_ptr<StateStore>> open(

@@ -237,7 +237,7 @@ TEST_CASE("A store that is held is refused with the process that holds it") {
   });
   while (!holds->load()) wait_readable(-1, 1'000'000);
   const auto refused = StateStore::open(path, small_shape());
-  CHECK(errc_of(refused.status()) == Errc::kBusTaken);
+  CHECK(errc_of(refused.status()) == Errc::kInUse);
   CHECK(refused.status().message().find(std::to_string(holder.pid())) != absl::string_view::npos);
 }
 

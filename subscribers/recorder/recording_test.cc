@@ -94,7 +94,7 @@ TEST_CASE("A second recording of a path is refused, and told by whom it is held"
   const RecordedBus bus;
   std::optional<Recording> first(bus.open());
   const auto second = Recording::open(bus.options(), Deadline::now());
-  CHECK(errc_of(second.status()) == Errc::kBusTaken);
+  CHECK(errc_of(second.status()) == Errc::kInUse);
   const std::string words(second.status().message());
   CHECK(words.find(bus.path + ".lock is held by process " + std::to_string(getpid())) == 0);
   CHECK(words.find("record to another name") != std::string::npos);
@@ -118,7 +118,7 @@ TEST_CASE("A recorder that was killed holds the path no longer, and its commits 
   REQUIRE(waitpid(child.pid(), &status, WUNTRACED) == child.pid());
   INFO(complaint->text);
   REQUIRE(WIFSTOPPED(status));
-  CHECK(errc_of(Recording::open(bus.options(), Deadline::now()).status()) == Errc::kBusTaken);
+  CHECK(errc_of(Recording::open(bus.options(), Deadline::now()).status()) == Errc::kInUse);
   child.send(SIGKILL);
   CHECK(child.wait() == -SIGKILL);
   Recording recording = bus.open();

@@ -10,7 +10,7 @@ namespace Lapwing
         Ok = 0,
         InvalidArgument = 1,
         NoBus = 2,
-        BusTaken = 3,
+        InUse = 3,
         NotPermitted = 4,
         NoSpace = 5,
         System = 6,

@@ -288,7 +288,7 @@ static class BusTests
                 while (batch.Kind != BatchKind.Records);
                 Check.That(cursor.Last() == null, "something was committed");
                 cursor.Commit(subscriber.Position(3), 48, 2);
-                Check.Fails(ErrorCode.BusTaken, () => Cursor.Open(folder["cursor"], false, TimeSpan.Zero));
+                Check.Fails(ErrorCode.InUse, () => Cursor.Open(folder["cursor"], false, TimeSpan.Zero));
             }
             using (var cursor = Cursor.Open(folder["cursor"]))
             {
@@ -338,9 +338,9 @@ static class BusTests
             Check.Equal(3ul, info.Head);
             Check.Equal(Settled.Fresh, info.Settled);
             Check.Equal(JournalState.Good, info.JournalState);
-            var error = Check.Fails(ErrorCode.BusTaken, () =>
+            var error = Check.Fails(ErrorCode.InUse, () =>
                 Publisher.Open(new PublisherOptions { Directory = folder["bus"] }, TimeSpan.Zero));
-            Check.Equal("bus-taken", error.Name);
+            Check.Equal("in-use", error.Name);
             Check.That(error.Message.Length > error.Name.Length, error.Message);
             Check.Fails(ErrorCode.RecordSize, () => publisher.Publish(new byte[8], 0, 8, null, 8));
             Check.Throws<ArgumentException>(() => publisher.Publish(new byte[RowBytes + 1]));

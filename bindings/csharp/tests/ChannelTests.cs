@@ -133,7 +133,7 @@ static class ChannelTests
         using (var folder = new Folder())
         using (var old = Listener.Open(folder["c.sock"]))
         {
-            Check.Fails(ErrorCode.BusTaken, () => Listener.Open(folder["c.sock"]));
+            Check.Fails(ErrorCode.InUse, () => Listener.Open(folder["c.sock"]));
             Check.Fails(ErrorCode.TimedOut, () => old.AcceptDuplex(null, TimeSpan.FromMilliseconds(20)));
             old.Tend();
             var source = new CancellationTokenSource(20);

@@ -17,7 +17,7 @@ export const constants = {
   OK: 0,
   INVALID_ARGUMENT: 1,
   NO_BUS: 2,
-  BUS_TAKEN: 3,
+  IN_USE: 3,
   NOT_PERMITTED: 4,
   NO_SPACE: 5,
   SYSTEM: 6,

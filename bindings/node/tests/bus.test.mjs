@@ -261,7 +261,7 @@ test('A position goes through a cursor, and the next subscriber continues after 
   assert.equal(cursor.position(), undefined);
   await cursor.commit(first.position(3n), { bytes: 48n, file: 2n });
   first.destroy();
-  await assert.rejects(Cursor.open(join(here, 'cursor'), { timeout: 0 }), code('bus-taken'));
+  await assert.rejects(Cursor.open(join(here, 'cursor'), { timeout: 0 }), code('in-use'));
   cursor.destroy();
 
   const again = await Cursor.open(join(here, 'cursor'));
@@ -295,7 +295,7 @@ test('What is published is flushed, and a second publisher of the bus is refused
   assert.equal(await publisher.flush(wait), 3n);
   const info = publisher.inspect();
   assert.deepEqual([info.first, info.head, info.durable, info.settled, info.journalState], [1n, 3n, 3n, 'fresh', 'good']);
-  await assert.rejects(Publisher.open({ directory, recordBytes: ROW_BYTES }, { timeout: 0 }), code('bus-taken'));
+  await assert.rejects(Publisher.open({ directory, recordBytes: ROW_BYTES }, { timeout: 0 }), code('in-use'));
 });
 
 test('Records of a size that is not the bus\'s are refused', async (t) => {

@@ -99,7 +99,7 @@ test('A server that is not there, and a listener that is there already, are erro
   const path = join(folder(t), 'c.sock');
   await assert.rejects(Duplex.connect(path, { timeout: 0 }), { code: 'no-bus' });
   const listener = Listener.open(path);
-  assert.throws(() => Listener.open(path), { code: 'bus-taken' });
+  assert.throws(() => Listener.open(path), { code: 'in-use' });
   await assert.rejects(listener.accept('duplex', { timeout: 20 }), { code: 'timed-out' });
   listener.tend();
   listener.interrupt();

@@ -169,5 +169,5 @@ test('The next publisher starts at once after a kill, by default', async (t) => 
   }
   const publisher = await Publisher.open({ directory, recordBytes: 8, capacity: 4096 });
   t.after(() => publisher.destroy());
-  await assert.rejects(Publisher.open({ directory, recordBytes: 8 }, { timeout: 0 }), { code: 'bus-taken' });
+  await assert.rejects(Publisher.open({ directory, recordBytes: 8 }, { timeout: 0 }), { code: 'in-use' });
 });

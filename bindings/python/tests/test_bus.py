@@ -250,7 +250,7 @@ def test_a_bus_that_is_taken_says_so(tmp_path):
         for timeout in (0, 0.05):
             with pytest.raises(lapwing.Error) as raised:
                 publisher(tmp_path / "bus", timeout=timeout)
-            assert raised.value.name == "bus-taken"
+            assert raised.value.name == "in-use"
 
 
 def test_the_log_is_read_from_a_queue_or_goes_to_a_function(tmp_path):
@@ -290,8 +290,8 @@ def test_nothing_is_waited_for_with_a_timeout_of_0(tmp_path):
     with publisher(tmp_path / "bus"):
         with pytest.raises(lapwing.Error) as raised:
             publisher(tmp_path / "bus", timeout=0)
-        assert raised.value.name == "bus-taken"
+        assert raised.value.name == "in-use"
     with lapwing.Cursor(tmp_path / "cursor"):
         with pytest.raises(lapwing.Error) as raised:
             lapwing.Cursor(tmp_path / "cursor", timeout=0)
-        assert raised.value.name == "bus-taken"
+        assert raised.value.name == "in-use"

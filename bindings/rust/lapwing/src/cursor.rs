@@ -33,7 +33,7 @@ impl Cursor {
     /// Takes the lock of the file, for which it waits, and reads it; makes it if it is missing.
     /// `durable`: no power cut takes a commit back, which costs a sync.
     ///
-    /// Errors: bus-taken, damaged, abi-mismatch, not-a-lapwing-file, invalid-argument, not-found,
+    /// Errors: in-use, damaged, abi-mismatch, not-a-lapwing-file, invalid-argument, not-found,
     /// not-permitted, no-space, system.
     pub fn open(
         path: impl AsRef<Path>,

@@ -25,7 +25,7 @@ macro_rules! codes {
 codes! {
     INVALID_ARGUMENT = LAPWING_INVALID_ARGUMENT: "The arguments contradict each other or a limit.",
     NO_BUS = LAPWING_NO_BUS: "No bus is at this directory, or no such channel.",
-    BUS_TAKEN = LAPWING_BUS_TAKEN: "Another process holds this bus, journal, path or cursor.",
+    IN_USE = LAPWING_IN_USE: "Another process holds this bus, journal, path or cursor.",
     NOT_PERMITTED = LAPWING_NOT_PERMITTED: "The kernel or an ownership check said no.",
     NO_SPACE = LAPWING_NO_SPACE: "The disk or the tmpfs is full.",
     SYSTEM = LAPWING_SYSTEM: "Any other failed system call: [`Error::errno`].",

@@ -194,7 +194,7 @@ impl Publisher {
     /// Takes the bus, settles the last session and begins one. Waits at most that long for another
     /// publisher to end.
     ///
-    /// Errors: bus-taken, damaged, no-space, not-permitted, invalid-argument, record-size,
+    /// Errors: in-use, damaged, no-space, not-permitted, invalid-argument, record-size,
     /// path-too-long, not-a-lapwing-file, not-found, limit, unsupported, system.
     pub fn open(options: &PublisherOptions, timeout: impl Into<Timeout>) -> Result<Publisher> {
         let timeout = timeout.into();

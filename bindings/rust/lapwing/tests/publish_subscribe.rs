@@ -200,8 +200,8 @@ fn errors_have_number_name_and_words() {
     let bus = tempfile::tempdir().unwrap();
     let _publisher = publisher_of_quotes(&bus);
     let error = Publisher::open(&PublisherOptions::of::<Quote>(bus.path()), NOW).unwrap_err();
-    assert_eq!((error.number(), error.name()), (3, "bus-taken"));
-    assert!(error.to_string().starts_with("bus-taken: "), "{error}");
+    assert_eq!((error.number(), error.name()), (3, "in-use"));
+    assert!(error.to_string().starts_with("in-use: "), "{error}");
     assert!(error.message().contains(bus.path().to_str().unwrap()), "{error}");
 }
 

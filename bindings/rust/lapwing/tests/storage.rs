@@ -47,7 +47,7 @@ fn a_cursor_goes_on_where_the_last_commit_was() {
 
     let mut cursor = Cursor::open(&path, false, NOW).unwrap();
     assert_eq!(cursor.last().unwrap(), None);
-    assert_eq!(Cursor::open(&path, false, NOW).unwrap_err().code(), Code::BUS_TAKEN);
+    assert_eq!(Cursor::open(&path, false, NOW).unwrap_err().code(), Code::IN_USE);
     let mut subscriber = from(Start::Oldest);
     assert_eq!((next_record(&mut subscriber), next_record(&mut subscriber)), (1, 2));
     let position = subscriber.position().unwrap();

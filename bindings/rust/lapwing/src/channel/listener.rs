@@ -20,7 +20,7 @@ impl Listener {
     /// Listens on a path, for peers of this user and root, or of [`ChannelOptions::peer_uid`], the
     /// one option that counts here.
     ///
-    /// Errors: bus-taken (somebody listens there), not-a-lapwing-file, not-permitted, not-found,
+    /// Errors: in-use (somebody listens there), not-a-lapwing-file, not-permitted, not-found,
     /// path-too-long, system.
     pub fn open(path: impl AsRef<Path>, options: &ChannelOptions) -> Result<Listener> {
         let path = Text::of_path(path.as_ref(), "path")?;

@@ -23,7 +23,7 @@ final class C {
   static final int OK = 0;
   static final int INVALID_ARGUMENT = 1;
   static final int NO_BUS = 2;
-  static final int BUS_TAKEN = 3;
+  static final int IN_USE = 3;
   static final int NOT_PERMITTED = 4;
   static final int NO_SPACE = 5;
   static final int SYSTEM = 6;

@@ -9,7 +9,7 @@ public enum ErrorCode {
   /** There is no bus at this directory, no such channel. */
   NO_BUS(C.NO_BUS),
   /** Another process holds this bus, journal, path or cursor. */
-  BUS_TAKEN(C.BUS_TAKEN),
+  IN_USE(C.IN_USE),
   /** The kernel or an ownership check said no. */
   NOT_PERMITTED(C.NOT_PERMITTED),
   /** The disk or the tmpfs is full. */

@@ -16,7 +16,7 @@ public final class Listener extends Handle {
     super("listener", pointer, C::listener_interrupt, C::listener_destroy);
   }
 
-  /** For this user and root. BUS_TAKEN: somebody listens there. */
+  /** For this user and root. IN_USE: somebody listens there. */
   public static Listener open(Path path) {
     return open(path, new ChannelOptions());
   }

@@ -192,7 +192,7 @@ class MisuseTest {
 
   private void openAndForget() {
     Cursor cursor = Cursor.open(directory.resolve("cursor"), Lapwing.NOW);
-    assertRefused(ErrorCode.BUS_TAKEN,
+    assertRefused(ErrorCode.IN_USE,
         () -> Cursor.open(directory.resolve("cursor"), Lapwing.NOW));
     assertTrue(cursor.last().isEmpty());
   }

@@ -39,7 +39,7 @@ class PublisherTest {
   void aTakenBusIsAnErrorWithWords() {
     try (Publisher publisher = Feed.open(directory)) {
       var e = assertThrows(LapwingException.class, () -> Publisher.open(directory, new PublisherOptions(), Lapwing.NOW));
-      assertEquals(ErrorCode.BUS_TAKEN, e.code());
+      assertEquals(ErrorCode.IN_USE, e.code());
       assertTrue(e.getMessage().contains(directory.toString()), e.getMessage());
       assertEquals(16, publisher.recordBytes());
     }

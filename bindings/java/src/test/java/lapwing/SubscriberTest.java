@@ -151,7 +151,7 @@ class SubscriberTest {
       assertEquals(3, commit.position().sequence());
       assertEquals(48, commit.outputBytes());
       assertEquals(7, commit.outputFile());
-      assertEquals(ErrorCode.BUS_TAKEN, assertThrows(LapwingException.class,
+      assertEquals(ErrorCode.IN_USE, assertThrows(LapwingException.class,
           () -> Cursor.open(path, Lapwing.NOW)).code());
       try (Subscriber next = Subscriber.open(directory, new SubscriberOptions()
           .start(Start.after(commit.position())).endAtClose(true))) {
