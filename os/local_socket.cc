@@ -96,9 +96,8 @@ absl::StatusOr<int> probe(const SocketAddress& address, const SocketKind& kind) 
 }
 
 absl::Status is_served(const std::string& path, const SocketKind& kind) {
-  return make_error(Errc::kInUse,
-                    absl::StrCat("a process is listening on ", path, "; stop that ", kind.listener,
-                                 " or choose another ", kind.place));
+  return make_error(Errc::kInUse, absl::StrCat("a process is listening on ", path, "; stop that ",
+                                               kind.listener, " or choose another ", kind.place));
 }
 
 // Makes room for a new socket: nothing is there, or a stale socket of our own, which is removed.

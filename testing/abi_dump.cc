@@ -183,11 +183,11 @@ void dump_ring_layout(Dump& dump) {
   STRUCT(RingHeader, magic, abi_version, header_bytes, feature_bits, slot_bytes, record_bytes,
          capacity, journal_id, session_id, boot_id, session_first_sequence, ring_first_sequence,
          created_wall_ns, publisher_pid, has_journal, schema, bus_name, directory_device,
-         directory_inode, schema_hash, publisher_pid_namespace,
-         publisher_time_namespace, reserved, checksum);
+         directory_inode, schema_hash, publisher_pid_namespace, publisher_time_namespace, reserved,
+         checksum);
   STRUCT(RingWords, head, doorbell, archived, durable, oldest, journal_state, heartbeat, state,
-         counters_kept, idle_wakes, doorbells, subscribers, gaps, lost, journal_bytes, stalls, syncs,
-         reserved);
+         counters_kept, idle_wakes, doorbells, subscribers, gaps, lost, journal_bytes, stalls,
+         syncs, reserved);
   STRUCT(RingDurations, counts, sum_ns, padding);
   ENUM(RingState, kRunning, kClosed);
 }
@@ -298,8 +298,8 @@ void dump_journal_format(Dump& dump) {
   STRUCT(RetentionEntry, version, reserved, journal_id, oldest, published, reserved_tail, checksum);
   STRUCT(SessionEntry, version, kind, index, journal_id, session_id, boot_id, first, through, last,
          void_first, void_last, how, slot_bytes, record_bytes, sys_errno, segment_slots, source_id,
-         source_offset, wall_ns, schema, ring_path, schema_hash, source_fingerprint,
-         metadata_hash, previous_hash, reserved, checksum);
+         source_offset, wall_ns, schema, ring_path, schema_hash, source_fingerprint, metadata_hash,
+         previous_hash, reserved, checksum);
   ENUM(SessionEntryKind, kBegin, kReserve, kEnd, kShortened);
   ENUM(SessionEnd, kNone, kClosed, kRecovered, kCut, kFailed, kUpstream);
 }
@@ -384,8 +384,9 @@ void dump_frame_constants(Dump& dump) {
   CONSTANT(kHandshakeNs);
   CONSTANT(kAcceptPauseNs);
   ENUM(FrameType, kHello, kWelcome, kRefused, kFlush, kFlushed, kFlushFailed, kReport,
-       kListSubscribers, kSubscriberInfo, kEndOfList, kPrune, kPruned, kListEvents,
-       kEventInfo, kEndOfEvents, kLatencyReport, kForget, kForgotten, kChannelHello, kChannelWelcome, kWake, kTakeOver, kHandedOver, kTakenOver);
+       kListSubscribers, kSubscriberInfo, kEndOfList, kPrune, kPruned, kListEvents, kEventInfo,
+       kEndOfEvents, kLatencyReport, kForget, kForgotten, kChannelHello, kChannelWelcome, kWake,
+       kTakeOver, kHandedOver, kTakenOver);
   ENUM(ClientRole, kSubscriber, kTool);
   ENUM(ClientState, kJoining, kLive, kFilling, kStopped, kMissing);
   ENUM(DropReason, kPeerNotAllowed, kTooManyClients, kHandshakeTimeout, kAbiMismatch,
@@ -412,9 +413,8 @@ void dump_request_frames(Dump& dump) {
          on_gap, gaps_before, lost_before);
   STRUCT(ListSubscribersFrame, header, tag);
   STRUCT(SubscriberInfoFrame, header, pid, uid, role, state, may_park, reported, position, records,
-         gaps, lost, filled, connected_wall_ns, reported_wall_ns, name, tag, head_seen,
-         wait, on_gap, observes,
-         pid_is_claimed, process_start, report_age_ns, missing_since_wall_ns);
+         gaps, lost, filled, connected_wall_ns, reported_wall_ns, name, tag, head_seen, wait,
+         on_gap, observes, pid_is_claimed, process_start, report_age_ns, missing_since_wall_ns);
   STRUCT(EndOfListFrame, header, count, refused, dropped, tag, by_reason);
   STRUCT(LatencyReportFrame, header, tag, every, sum_ns, max_ns, negative, unstamped, counts);
   STRUCT(PruneFrame, header, below, tag);

@@ -63,7 +63,7 @@ TEST_CASE("books hold what batches say, level by level and order by order") {
 
   lapwing_book_key key{};
   std::size_t count = 0;
-  CHECK(lapwing_books_list(books.get(), nullptr, 0, &count, nullptr) == LAPWING_TOO_SMALL);
+  CHECK(lapwing_books_list(books.get(), nullptr, 0, &count, nullptr) == LAPWING_ERROR_TOO_SMALL);
   CHECK(count == 1);
   CHECK(lapwing_books_list(books.get(), &key, 1, &count, nullptr) == LAPWING_OK);
   CHECK(key.instrument_id == 7);
@@ -76,7 +76,7 @@ TEST_CASE("books hold what batches say, level by level and order by order") {
   CHECK(book.bid.orders == 2);
   CHECK(book.ask.price == 101 * kUnit);
   CHECK(book.bid_levels == 2);
-  CHECK(lapwing_books_find(books.get(), {8, 1, 0}, &book, nullptr) == LAPWING_NOT_FOUND);
+  CHECK(lapwing_books_find(books.get(), {8, 1, 0}, &book, nullptr) == LAPWING_ERROR_NOT_FOUND);
 
   lapwing_level levels[4];
   CHECK(lapwing_books_levels(books.get(), kKey, 'B', 1, levels, 4, &count, nullptr) == LAPWING_OK);
@@ -85,17 +85,17 @@ TEST_CASE("books hold what batches say, level by level and order by order") {
   CHECK(lapwing_books_levels(books.get(), kKey, 'B', 2, levels, 4, &count, nullptr) == LAPWING_OK);
   CHECK(count == 0);
   CHECK(lapwing_books_levels(books.get(), kKey, 'X', 0, levels, 4, &count, nullptr) ==
-        LAPWING_INVALID_ARGUMENT);
+        LAPWING_ERROR_INVALID_ARGUMENT);
 
   lapwing_order orders[2];
   CHECK(lapwing_books_orders(books.get(), kKey, 'B', 0, orders, 1, &count, nullptr) ==
-        LAPWING_TOO_SMALL);
+        LAPWING_ERROR_TOO_SMALL);
   CHECK(count == 2);
   CHECK(lapwing_books_orders(books.get(), kKey, 'B', 0, orders, 2, &count, nullptr) == LAPWING_OK);
   CHECK(orders[0].order_id == 1);
   CHECK(orders[1].size == 6);
   CHECK(lapwing_books_orders(books.get(), kKey, 'B', 9, orders, 2, &count, nullptr) ==
-        LAPWING_NOT_FOUND);
+        LAPWING_ERROR_NOT_FOUND);
 }
 
 TEST_CASE("an empty side has no price") {
@@ -120,7 +120,7 @@ TEST_CASE("a batch that does not follow is refused and changes nothing") {
   rows[0].order_id = 2;
   for (const std::uint64_t first : {5u, 7u, 4u}) {
     batch.first = first;
-    CHECK(lapwing_books_take(books.get(), &batch, &error) == LAPWING_MISUSE);
+    CHECK(lapwing_books_take(books.get(), &batch, &error) == LAPWING_ERROR_MISUSE);
   }
   CHECK(std::string(error.message).find("next one is 6") != std::string::npos);
   auto after = sized<lapwing_books_info>();
@@ -148,7 +148,7 @@ TEST_CASE("rows that the batch's memory has no place for are refused and change 
   SECTION("a count beyond all memory") {
     batch.count = SIZE_MAX;
   }
-  CHECK(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_INVALID_ARGUMENT);
+  CHECK(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_ERROR_INVALID_ARGUMENT);
   auto info = sized<lapwing_books_info>();
   REQUIRE(lapwing_books_inspect(books.get(), &info, nullptr) == LAPWING_OK);
   CHECK(info.orders == 0);
@@ -169,7 +169,7 @@ TEST_CASE("after a gap the books go on where the records do, and are stale") {
   gap.event.resume = 10;
   REQUIRE(lapwing_books_take(books.get(), &gap, nullptr) == LAPWING_OK);
   batch.first = 1;
-  CHECK(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_MISUSE);
+  CHECK(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_ERROR_MISUSE);
   batch.first = 10;
   rows[0].order_id = 2;
   REQUIRE(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_OK);
@@ -193,7 +193,7 @@ TEST_CASE("books of chosen instruments take jumps for others' records, and event
     rows[0].order_id = first;
     const lapwing_batch batch = batch_of(rows, first);
     REQUIRE(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_OK);
-    CHECK(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_MISUSE);
+    CHECK(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_ERROR_MISUSE);
   }
   auto book = sized<lapwing_book>();
   REQUIRE(lapwing_books_find(books.get(), kKey, &book, nullptr) == LAPWING_OK);
@@ -220,20 +220,20 @@ TEST_CASE("rows of another size, and rows that stand for others, are refused") {
   std::vector<dbn::MboMsg> rows = {add(1, dbn::Side::kBid, 100, 5)};
   lapwing_batch batch = batch_of(rows, 1);
   batch.row_bytes = 48;
-  CHECK(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_RECORD_SIZE);
+  CHECK(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_ERROR_RECORD_SIZE);
   batch.kind = LAPWING_BATCH_STATE;
-  CHECK(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_RECORD_SIZE);
+  CHECK(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_ERROR_RECORD_SIZE);
   batch = batch_of(rows, 1);
   std::uint64_t sequence = 1;
   std::uint64_t conflated = 2;
   batch.flags = LAPWING_BATCH_SPARSE;
-  CHECK(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_INVALID_ARGUMENT);
+  CHECK(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_ERROR_INVALID_ARGUMENT);
   batch.sequences = &sequence;
   batch.conflated = &conflated;
-  CHECK(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_INVALID_ARGUMENT);
+  CHECK(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_ERROR_INVALID_ARGUMENT);
   batch.kind = 9;
-  CHECK(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_INVALID_ARGUMENT);
-  CHECK(lapwing_books_take(books.get(), nullptr, nullptr) == LAPWING_INVALID_ARGUMENT);
+  CHECK(lapwing_books_take(books.get(), &batch, nullptr) == LAPWING_ERROR_INVALID_ARGUMENT);
+  CHECK(lapwing_books_take(books.get(), nullptr, nullptr) == LAPWING_ERROR_INVALID_ARGUMENT);
   auto info = sized<lapwing_books_info>();
   REQUIRE(lapwing_books_inspect(books.get(), &info, nullptr) == LAPWING_OK);
   CHECK(info.orders == 0);

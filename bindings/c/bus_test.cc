@@ -16,7 +16,7 @@ TEST_CASE("the version of the library is that of the header") {
   CHECK(std::string(lapwing_version(&abi)).find('.') != std::string::npos);
   CHECK(abi == (LAPWING_ABI_MAJOR << 16 | LAPWING_ABI_MINOR));
   CHECK(lapwing_version(nullptr) != nullptr);
-  CHECK(std::string(lapwing_error_name(LAPWING_EVENT_DUE)) == "event-due");
+  CHECK(std::string(lapwing_error_name(LAPWING_ERROR_EVENT_DUE)) == "event-due");
   CHECK(std::string(lapwing_error_name(-1)) == "unknown");
 }
 
@@ -54,7 +54,7 @@ TEST_CASE("rows come with their sequences, and only as many as were asked for") 
   CHECK(lapwing_subscriber_position(subscriber.get(), 0, &position, nullptr) == LAPWING_OK);
   CHECK(position.sequence == 3);
   CHECK(lapwing_subscriber_position(subscriber.get(), 4, &position, nullptr) ==
-        LAPWING_INVALID_ARGUMENT);
+        LAPWING_ERROR_INVALID_ARGUMENT);
 }
 
 TEST_CASE("memory below a row is too small, says what it takes, and takes nothing") {
@@ -68,7 +68,7 @@ TEST_CASE("memory below a row is too small, says what it takes, and takes nothin
           LAPWING_OK);
   into.batch.rows_bytes = 7;
   CHECK(lapwing_subscriber_read(subscriber.get(), &into.batch, kTenSeconds, nullptr) ==
-        LAPWING_TOO_SMALL);
+        LAPWING_ERROR_TOO_SMALL);
   CHECK(into.batch.row_bytes == 8);
   CHECK(into.batch.count == 0);
   into.batch.rows_bytes = 8;
@@ -79,20 +79,21 @@ TEST_CASE("memory below a row is too small, says what it takes, and takes nothin
 TEST_CASE("a batch that is not set up is refused") {
   TestBus bus;
   const Subscriber subscriber = bus.subscribe();
-  CHECK(lapwing_subscriber_read(subscriber.get(), nullptr, 0, nullptr) == LAPWING_INVALID_ARGUMENT);
+  CHECK(lapwing_subscriber_read(subscriber.get(), nullptr, 0, nullptr) ==
+        LAPWING_ERROR_INVALID_ARGUMENT);
   Batch64 into;
   into.batch.struct_size = offsetof(lapwing_batch, event) - 1;
   CHECK(lapwing_subscriber_read(subscriber.get(), &into.batch, 0, nullptr) ==
-        LAPWING_INVALID_ARGUMENT);
+        LAPWING_ERROR_INVALID_ARGUMENT);
   Batch64 without_rows;
   without_rows.batch.rows = nullptr;
   CHECK(lapwing_subscriber_read(subscriber.get(), &without_rows.batch, 0, nullptr) ==
-        LAPWING_INVALID_ARGUMENT);
+        LAPWING_ERROR_INVALID_ARGUMENT);
   Batch64 without_max;
   std::uint64_t sequence = 0;
   without_max.batch.sequences = &sequence;
   CHECK(lapwing_subscriber_read(subscriber.get(), &without_max.batch, 0, nullptr) ==
-        LAPWING_INVALID_ARGUMENT);
+        LAPWING_ERROR_INVALID_ARGUMENT);
 }
 
 TEST_CASE("a batch of an older program has its event cut, and nothing behind it is written") {
@@ -119,10 +120,11 @@ TEST_CASE("an interrupt ends one wait") {
         return lapwing_subscriber_read(subscriber.get(), &into.batch, LAPWING_FOREVER, nullptr);
       },
       [&] { lapwing_subscriber_interrupt(subscriber.get()); });
-  CHECK(result == LAPWING_INTERRUPTED);
-  CHECK(lapwing_subscriber_read(subscriber.get(), &into.batch, 0, nullptr) == LAPWING_WOULD_BLOCK);
+  CHECK(result == LAPWING_ERROR_INTERRUPTED);
+  CHECK(lapwing_subscriber_read(subscriber.get(), &into.batch, 0, nullptr) ==
+        LAPWING_ERROR_WOULD_BLOCK);
   CHECK(lapwing_subscriber_read(subscriber.get(), &into.batch, 1'000'000, nullptr) ==
-        LAPWING_TIMED_OUT);
+        LAPWING_ERROR_TIMED_OUT);
 }
 
 TEST_CASE("options that lapwing.h does not name, or that would be ignored, are refused") {
@@ -136,21 +138,23 @@ TEST_CASE("options that lapwing.h does not name, or that would be ignored, are r
     CHECK(opened == nullptr);
     return result;
   };
-  CHECK(refused([](auto& options) { options.start = 6; }) == LAPWING_INVALID_ARGUMENT);
-  CHECK(refused([](auto& options) { options.on_gap = 5; }) == LAPWING_INVALID_ARGUMENT);
-  CHECK(refused([](auto& options) { options.wait = 4; }) == LAPWING_INVALID_ARGUMENT);
-  CHECK(refused([](auto& options) { options.flags = 1u << 31; }) == LAPWING_INVALID_ARGUMENT);
-  CHECK(refused([](auto& options) { options.start_value = 3; }) == LAPWING_INVALID_ARGUMENT);
+  CHECK(refused([](auto& options) { options.start = 6; }) == LAPWING_ERROR_INVALID_ARGUMENT);
+  CHECK(refused([](auto& options) { options.on_gap = 5; }) == LAPWING_ERROR_INVALID_ARGUMENT);
+  CHECK(refused([](auto& options) { options.wait = 4; }) == LAPWING_ERROR_INVALID_ARGUMENT);
+  CHECK(refused([](auto& options) { options.flags = 1u << 31; }) == LAPWING_ERROR_INVALID_ARGUMENT);
+  CHECK(refused([](auto& options) { options.start_value = 3; }) == LAPWING_ERROR_INVALID_ARGUMENT);
   CHECK(refused([](auto& options) { options.start_position.sequence = 3; }) ==
-        LAPWING_INVALID_ARGUMENT);
-  CHECK(refused([](auto& options) { options.conflate_keys_max = 3; }) == LAPWING_INVALID_ARGUMENT);
-  CHECK(refused([](auto& options) { options.instrument_count = 1; }) == LAPWING_INVALID_ARGUMENT);
-  CHECK(refused([](auto& options) { options.expect = "{"; }) == LAPWING_INVALID_ARGUMENT);
-  CHECK(refused([](auto& options) { options.struct_size = 4; }) == LAPWING_INVALID_ARGUMENT);
+        LAPWING_ERROR_INVALID_ARGUMENT);
+  CHECK(refused([](auto& options) { options.conflate_keys_max = 3; }) ==
+        LAPWING_ERROR_INVALID_ARGUMENT);
+  CHECK(refused([](auto& options) { options.instrument_count = 1; }) ==
+        LAPWING_ERROR_INVALID_ARGUMENT);
+  CHECK(refused([](auto& options) { options.expect = "{"; }) == LAPWING_ERROR_INVALID_ARGUMENT);
+  CHECK(refused([](auto& options) { options.struct_size = 4; }) == LAPWING_ERROR_INVALID_ARGUMENT);
   lapwing_subscriber* opened = nullptr;
-  CHECK(lapwing_subscriber_open(nullptr, &opened, nullptr) == LAPWING_INVALID_ARGUMENT);
+  CHECK(lapwing_subscriber_open(nullptr, &opened, nullptr) == LAPWING_ERROR_INVALID_ARGUMENT);
   auto options = sized<lapwing_subscriber_options>();
-  CHECK(lapwing_subscriber_open(&options, nullptr, nullptr) == LAPWING_INVALID_ARGUMENT);
+  CHECK(lapwing_subscriber_open(&options, nullptr, nullptr) == LAPWING_ERROR_INVALID_ARGUMENT);
 }
 
 TEST_CASE("each wrong option of a publisher is refused by its name, with the valid ones") {
@@ -162,17 +166,19 @@ TEST_CASE("each wrong option of a publisher is refused by its name, with the val
     change(options);
     lapwing_publisher* opened = nullptr;
     auto error = sized<lapwing_error>();
-    CHECK(lapwing_publisher_open(&options, 0, &opened, &error) == LAPWING_INVALID_ARGUMENT);
+    CHECK(lapwing_publisher_open(&options, 0, &opened, &error) == LAPWING_ERROR_INVALID_ARGUMENT);
     CHECK(opened == nullptr);
     return std::string(error.message);
   };
   CHECK(refused([](auto& options) { options.flags = 16; }) ==
         "options.flags is 16. Give LAPWING_PUBLISHER_NO_JOURNAL, HUGE_PAGES, RESUME or GROUP, or a "
         "sum of them");
-  CHECK(refused([](auto& options) { options.on_lag = 3; }) ==
-        "options.on_lag is 3. Give LAPWING_ON_LAG_WAIT, LAPWING_ON_LAG_SHED or 0");
-  CHECK(refused([](auto& options) { options.on_failure = 3; }) ==
-        "options.on_failure is 3. Give LAPWING_ON_FAILURE_CONTINUE, LAPWING_ON_FAILURE_STOP or 0");
+  CHECK(refused([](auto& options) { options.on_journal_lag = 3; }) ==
+        "options.on_journal_lag is 3. Give LAPWING_ON_JOURNAL_LAG_WAIT, "
+        "LAPWING_ON_JOURNAL_LAG_SHED or 0");
+  CHECK(refused([](auto& options) { options.on_journal_failure = 3; }) ==
+        "options.on_journal_failure is 3. Give LAPWING_ON_JOURNAL_FAILURE_CONTINUE, "
+        "LAPWING_ON_JOURNAL_FAILURE_STOP or 0");
   CHECK(refused([](auto& options) { options.group = 5; }) ==
         "options.group is 5. Give the flag LAPWING_PUBLISHER_GROUP with it");
   CHECK(refused([](auto& options) { options.metadata_bytes = 5; }).find("metadata is NULL") !=
@@ -185,13 +191,13 @@ TEST_CASE("publishing refuses another size, and says how far it came") {
   std::uint64_t last = 9;
   auto error = sized<lapwing_error>();
   CHECK(lapwing_publisher_publish(bus.publisher(), rows, 1, 9, 0, &last, &error) ==
-        LAPWING_RECORD_SIZE);
+        LAPWING_ERROR_RECORD_SIZE);
   CHECK(last == 0);
   CHECK(std::string(error.message).find("9 bytes") != std::string::npos);
   CHECK(lapwing_publisher_publish(bus.publisher(), nullptr, 1, 8, 0, &last, nullptr) ==
-        LAPWING_INVALID_ARGUMENT);
+        LAPWING_ERROR_INVALID_ARGUMENT);
   CHECK(lapwing_publisher_publish(bus.publisher(), rows, SIZE_MAX / 8, 8, 0, &last, nullptr) ==
-        LAPWING_INVALID_ARGUMENT);
+        LAPWING_ERROR_INVALID_ARGUMENT);
   CHECK(lapwing_publisher_publish(bus.publisher(), rows, 3, 8, 0, &last, nullptr) == LAPWING_OK);
   CHECK(last == 3);
   std::uint64_t durable = 0;
@@ -201,11 +207,11 @@ TEST_CASE("publishing refuses another size, and says how far it came") {
   CHECK(lapwing_publisher_inspect(bus.publisher(), &info, nullptr) == LAPWING_OK);
   CHECK(info.head == 3);
   CHECK(info.settled == LAPWING_SETTLED_FRESH);
-  CHECK(info.journal_state == LAPWING_JOURNAL_GOOD);
+  CHECK(info.journal_state == LAPWING_JOURNAL_STATE_GOOD);
   lapwing_publisher_interrupt(bus.publisher());
-  CHECK(bus.close() == LAPWING_INTERRUPTED);
+  CHECK(bus.close() == LAPWING_ERROR_INTERRUPTED);
   CHECK(bus.close() == LAPWING_OK);
-  CHECK(bus.publish(4, 4) == LAPWING_CLOSED);
+  CHECK(bus.publish(4, 4) == LAPWING_ERROR_CLOSED);
 }
 
 TEST_CASE("the fields of a record, and its description, come from a bus and by name") {
@@ -216,21 +222,21 @@ TEST_CASE("the fields of a record, and its description, come from a bus and by n
   std::vector<lapwing_field> fields(schema.field_count);
   std::vector<char> text(schema.text_bytes);
   CHECK(lapwing_schema_fields(nullptr, "dbn.mbo", &schema, fields.data(), fields.size() - 1,
-                              nullptr, 0, nullptr) == LAPWING_TOO_SMALL);
+                              nullptr, 0, nullptr) == LAPWING_ERROR_TOO_SMALL);
   CHECK(lapwing_schema_fields(nullptr, "dbn.mbo", &schema, fields.data(), fields.size(),
-                              text.data(), text.size() - 1, nullptr) == LAPWING_TOO_SMALL);
+                              text.data(), text.size() - 1, nullptr) == LAPWING_ERROR_TOO_SMALL);
   REQUIRE(lapwing_schema_fields(nullptr, "dbn.mbo", &schema, fields.data(), fields.size(),
                                 text.data(), text.size(), nullptr) == LAPWING_OK);
   CHECK(std::string(fields[0].name) == "length");
   CHECK(std::strlen(text.data()) + 1 == text.size());
   CHECK(text.front() == '{');
   CHECK(lapwing_schema_fields(nullptr, "none", &schema, nullptr, 0, nullptr, 0, nullptr) ==
-        LAPWING_NOT_FOUND);
+        LAPWING_ERROR_NOT_FOUND);
   CHECK(lapwing_schema_fields("/nowhere", nullptr, &schema, nullptr, 0, nullptr, 0, nullptr) ==
-        LAPWING_NO_BUS);
+        LAPWING_ERROR_NO_BUS);
   const TestBus bus;
   CHECK(lapwing_schema_fields(bus.path().c_str(), nullptr, &schema, nullptr, 0, nullptr, 0,
-                              nullptr) == LAPWING_NOT_FOUND);
+                              nullptr) == LAPWING_ERROR_NOT_FOUND);
 }
 
 TEST_CASE("a cursor keeps a position and where the output ended") {
@@ -249,11 +255,13 @@ TEST_CASE("a cursor keeps a position and where the output ended") {
   const Cursor cursor(opened);
   lapwing_cursor* second = nullptr;
   CHECK(lapwing_cursor_open(path.c_str(), 0, 0, &second, nullptr) != LAPWING_OK);
-  CHECK(lapwing_cursor_open(path.c_str(), 2, 0, &second, nullptr) == LAPWING_INVALID_ARGUMENT);
+  CHECK(lapwing_cursor_open(path.c_str(), 2, 0, &second, nullptr) ==
+        LAPWING_ERROR_INVALID_ARGUMENT);
   lapwing_position found{};
   CHECK(lapwing_cursor_position(cursor.get(), &found, nullptr, nullptr, nullptr) ==
-        LAPWING_NOT_FOUND);
-  CHECK(lapwing_cursor_commit(cursor.get(), nullptr, 0, 0, nullptr) == LAPWING_INVALID_ARGUMENT);
+        LAPWING_ERROR_NOT_FOUND);
+  CHECK(lapwing_cursor_commit(cursor.get(), nullptr, 0, 0, nullptr) ==
+        LAPWING_ERROR_INVALID_ARGUMENT);
   REQUIRE(lapwing_cursor_commit(cursor.get(), &position, 70, 2, nullptr) == LAPWING_OK);
   std::uint64_t bytes = 0;
   std::uint64_t file = 0;
@@ -306,12 +314,12 @@ TEST_CASE("the log's lines go to a function, into a queue that drops the oldest,
   CHECK(lines.size() == before);
   char line[16];
   std::uint64_t dropped = 9;
-  CHECK(lapwing_log_read(line, 0, &dropped) == LAPWING_TOO_SMALL);
+  CHECK(lapwing_log_read(line, 0, &dropped) == LAPWING_ERROR_TOO_SMALL);
   CHECK(lapwing_log_read(line, sizeof line, &dropped) == LAPWING_OK);
   CHECK(dropped == 0);
   CHECK(std::strlen(line) == sizeof line - 1);
   lapwing_log_set(nullptr, nullptr, 0);
-  CHECK(lapwing_log_read(line, sizeof line, &dropped) == LAPWING_WOULD_BLOCK);
+  CHECK(lapwing_log_read(line, sizeof line, &dropped) == LAPWING_ERROR_WOULD_BLOCK);
 }
 
 }  // namespace

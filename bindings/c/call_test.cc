@@ -47,7 +47,7 @@ TEST_CASE("a status brings its message and errno along") {
   absl::Status status = make_error(Errc::kSystem, "the disk is on fire");
   status.SetPayload(kErrnoPayload, absl::Cord("5"));
   lapwing_error error = empty_error();
-  CHECK(fail(&error, status) == LAPWING_SYSTEM);
+  CHECK(fail(&error, status) == LAPWING_ERROR_SYSTEM);
   CHECK(std::string(error.message) == "the disk is on fire");
   CHECK(error.sys_errno == 5);
 }
@@ -56,15 +56,15 @@ TEST_CASE("memory that cannot be had is no-memory, any other exception system") 
   NumberHandle handle(Number{7});
   lapwing_error error = empty_error();
   CHECK(call(&handle, &error, [](Number&) -> lapwing_result { throw std::bad_alloc(); }) ==
-        LAPWING_NO_MEMORY);
+        LAPWING_ERROR_NO_MEMORY);
   CHECK(call(&handle, &error, [](Number&) -> lapwing_result {
           throw std::length_error("too long");
-        }) == LAPWING_NO_MEMORY);
+        }) == LAPWING_ERROR_NO_MEMORY);
   CHECK(call(&handle, &error, [](Number&) -> lapwing_result {
           throw std::runtime_error("what it says");
-        }) == LAPWING_SYSTEM);
+        }) == LAPWING_ERROR_SYSTEM);
   CHECK(std::string(error.message) == "what it says");
-  CHECK(call(&handle, &error, [](Number&) -> lapwing_result { throw 5; }) == LAPWING_SYSTEM);
+  CHECK(call(&handle, &error, [](Number&) -> lapwing_result { throw 5; }) == LAPWING_ERROR_SYSTEM);
   // And the handle is free again.
   CHECK(call(&handle, &error, [](Number& number) { return number.value; }) == 7);
 }
@@ -75,7 +75,7 @@ TEST_CASE("a call that overlaps another one is refused, and changes nothing") {
   const lapwing_result outer = call(&handle, &error, [&](Number&) {
     return call(&handle, &error, [](Number& number) { return number.value = 0; });
   });
-  CHECK(outer == LAPWING_MISUSE);
+  CHECK(outer == LAPWING_ERROR_MISUSE);
   CHECK(handle.object.value == 7);
   CHECK(std::string(error.message).find("one thread at a time") != std::string::npos);
 }
@@ -83,7 +83,7 @@ TEST_CASE("a call that overlaps another one is refused, and changes nothing") {
 TEST_CASE("a handle that is NULL is named") {
   lapwing_error error = empty_error();
   NumberHandle* none = nullptr;
-  CHECK(call(none, &error, [](Number&) { return 0; }) == LAPWING_MISUSE);
+  CHECK(call(none, &error, [](Number&) { return 0; }) == LAPWING_ERROR_MISUSE);
   CHECK(std::string(error.message).find("number") != std::string::npos);
   destroy(&none);
   destroy(static_cast<NumberHandle**>(nullptr));
@@ -93,15 +93,15 @@ TEST_CASE("an error that is shorter or longer than the library's is filled as fa
   lapwing_error error = empty_error();
   std::memset(error.message, 'x', sizeof error.message);
   error.struct_size = offsetof(lapwing_error, message) + 5;
-  CHECK(fail(&error, Errc::kLimit, "a message that is long") == LAPWING_LIMIT);
+  CHECK(fail(&error, Errc::kLimit, "a message that is long") == LAPWING_ERROR_LIMIT);
   CHECK(std::string(error.message) == "a me");
   CHECK(error.message[5] == 'x');
   error.struct_size = 8;
   error.code = 99;
-  CHECK(fail(&error, Errc::kLimit, "no") == LAPWING_LIMIT);
+  CHECK(fail(&error, Errc::kLimit, "no") == LAPWING_ERROR_LIMIT);
   CHECK(error.code == 99);
   error.struct_size = sizeof error + 64;
-  CHECK(fail(&error, Errc::kLimit, std::string(1000, 'y')) == LAPWING_LIMIT);
+  CHECK(fail(&error, Errc::kLimit, std::string(1000, 'y')) == LAPWING_ERROR_LIMIT);
   CHECK(std::string(error.message).size() == sizeof error.message - 1);
 }
 

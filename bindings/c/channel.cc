@@ -260,13 +260,13 @@ bool arm_end(Duplex& duplex, std::size_t) {
 }
 
 constexpr std::uint32_t role_number(const ChannelProducer&) {
-  return LAPWING_PRODUCER;
+  return LAPWING_CHANNEL_ROLE_PRODUCER;
 }
 constexpr std::uint32_t role_number(const ChannelConsumer&) {
-  return LAPWING_CONSUMER;
+  return LAPWING_CHANNEL_ROLE_CONSUMER;
 }
 constexpr std::uint32_t role_number(const Duplex&) {
-  return LAPWING_DUPLEX;
+  return LAPWING_CHANNEL_ROLE_DUPLEX;
 }
 
 template <typename Kind>

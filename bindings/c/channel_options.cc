@@ -53,10 +53,12 @@ absl::StatusOr<ChannelOptions> channel_options(const lapwing_channel_options* op
 }
 
 absl::StatusOr<Role> role_of(std::uint32_t role) {
-  if (role >= LAPWING_PRODUCER && role <= LAPWING_DUPLEX) return Role{role};
+  if (role >= LAPWING_CHANNEL_ROLE_PRODUCER && role <= LAPWING_CHANNEL_ROLE_DUPLEX)
+    return Role{role};
   return make_error(Errc::kInvalidArgument,
                     absl::StrCat("role is ", role,
-                                 ". Give LAPWING_PRODUCER, LAPWING_CONSUMER or LAPWING_DUPLEX"));
+                                 ". Give LAPWING_CHANNEL_ROLE_PRODUCER, "
+                                 "LAPWING_CHANNEL_ROLE_CONSUMER or LAPWING_CHANNEL_ROLE_DUPLEX"));
 }
 
 }  // namespace lapwing::c

@@ -16,9 +16,9 @@ absl::StatusOr<ChannelOptions> channel_options(const lapwing_channel_options* gi
 // How a role's end is made, on a path or by a listener: make(ChannelProducer*), make of a consumer, or of a
 // duplex, which is nullptr and names the type.
 enum class Role : std::uint32_t {
-  kProducer = LAPWING_PRODUCER,
-  kConsumer = LAPWING_CONSUMER,
-  kDuplex = LAPWING_DUPLEX,
+  kProducer = LAPWING_CHANNEL_ROLE_PRODUCER,
+  kConsumer = LAPWING_CHANNEL_ROLE_CONSUMER,
+  kDuplex = LAPWING_CHANNEL_ROLE_DUPLEX,
 };
 // Errors: kInvalidArgument.
 absl::StatusOr<Role> role_of(std::uint32_t role);

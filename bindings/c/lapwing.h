@@ -53,40 +53,40 @@ extern "C" {
 typedef int32_t lapwing_result;
 enum {
   LAPWING_OK = 0,
-  LAPWING_INVALID_ARGUMENT = 1,   /* the arguments contradict each other or a stated limit */
-  LAPWING_NO_BUS = 2,             /* no bus at this directory, no such channel */
-  LAPWING_IN_USE = 3,          /* another process holds this bus, journal, path or cursor */
-  LAPWING_NOT_PERMITTED = 4,      /* the kernel or an ownership check said no */
-  LAPWING_NO_SPACE = 5,           /* the disk or the tmpfs is full */
-  LAPWING_SYSTEM = 6,             /* any other failed system call: sys_errno */
-  LAPWING_DAMAGED = 7,            /* durable bytes are not what was written */
-  LAPWING_ABI_MISMATCH = 8,       /* the other side speaks another version */
-  LAPWING_NOT_A_LAPWING_FILE = 9, /* something of another kind stands there */
-  LAPWING_JOURNAL_FAILED = 10,    /* the journal's first failed write or sync */
-  LAPWING_NO_JOURNAL = 11,        /* this bus keeps no journal */
-  LAPWING_PRUNED = 12,            /* the journal no longer keeps that sequence */
-  LAPWING_TIMED_OUT = 13,         /* the timeout passed while the call waited */
-  LAPWING_PUBLISHER_GONE = 14,    /* the publisher ended without closing */
-  LAPWING_REFUSED = 15,           /* the other side refused the connection */
-  LAPWING_PROTOCOL = 16,          /* the other side violates the protocol */
-  LAPWING_BAD_INPUT = 17,         /* bytes are not what their format says */
-  LAPWING_RECORD_SIZE = 18,       /* records of this size or type do not fit this bus */
-  LAPWING_PATH_TOO_LONG = 19,     /* a path exceeds what a socket or a frame can carry */
-  LAPWING_CLOSED = 20,            /* closed cleanly */
-  LAPWING_RESET = 21,             /* a stored position is of a history that is gone */
-  LAPWING_UNSUPPORTED = 22,       /* this kernel, container or file system cannot do it */
-  LAPWING_LIMIT = 23,             /* a named limit is exhausted */
-  LAPWING_NOT_FOUND = 24,         /* a file, schema or sequence does not exist */
-  LAPWING_STOPPED_AT_GAP = 25,    /* there was a gap, and the policy was to end at one */
-  LAPWING_PEER_GONE = 26,         /* a channel's other side has ended */
-  LAPWING_CORRUPT = 27,           /* a channel's other side wrote what is not allowed */
-  LAPWING_WOULD_BLOCK = 28,       /* nothing is there now, and the call was not to wait */
-  LAPWING_MISUSE = 29,            /* the call cannot be right; it had no effect */
-  LAPWING_INTERRUPTED = 30,       /* *_interrupt ended the wait */
-  LAPWING_TOO_SMALL = 31,         /* the caller's memory holds no row or message; none was taken */
-  LAPWING_NO_MEMORY = 32,
-  LAPWING_FORKED = 33,            /* the handle belongs to the parent of this forked process */
-  LAPWING_EVENT_DUE = 34          /* an event stands before the next record: read it */
+  LAPWING_ERROR_INVALID_ARGUMENT = 1,   /* the arguments contradict each other or a stated limit */
+  LAPWING_ERROR_NO_BUS = 2,             /* no bus at this directory, no such channel */
+  LAPWING_ERROR_IN_USE = 3,             /* another process holds this bus, journal, path or cursor */
+  LAPWING_ERROR_NOT_PERMITTED = 4,      /* the kernel or an ownership check said no */
+  LAPWING_ERROR_NO_SPACE = 5,           /* the disk or the tmpfs is full */
+  LAPWING_ERROR_SYSTEM = 6,             /* any other failed system call: sys_errno */
+  LAPWING_ERROR_DAMAGED = 7,            /* durable bytes are not what was written */
+  LAPWING_ERROR_ABI_MISMATCH = 8,       /* the other side speaks another version */
+  LAPWING_ERROR_NOT_A_LAPWING_FILE = 9, /* something of another kind stands there */
+  LAPWING_ERROR_JOURNAL_FAILED = 10,    /* the journal's first failed write or sync */
+  LAPWING_ERROR_NO_JOURNAL = 11,        /* this bus keeps no journal */
+  LAPWING_ERROR_PRUNED = 12,            /* the journal no longer keeps that sequence */
+  LAPWING_ERROR_TIMED_OUT = 13,         /* the timeout passed while the call waited */
+  LAPWING_ERROR_PUBLISHER_GONE = 14,    /* the publisher ended without closing */
+  LAPWING_ERROR_REFUSED = 15,           /* the other side refused the connection */
+  LAPWING_ERROR_PROTOCOL = 16,          /* the other side violates the protocol */
+  LAPWING_ERROR_BAD_INPUT = 17,         /* bytes are not what their format says */
+  LAPWING_ERROR_RECORD_SIZE = 18,       /* records of this size or type do not fit this bus */
+  LAPWING_ERROR_PATH_TOO_LONG = 19,     /* a path exceeds what a socket or a frame can carry */
+  LAPWING_ERROR_CLOSED = 20,            /* closed cleanly */
+  LAPWING_ERROR_RESET = 21,             /* a stored position is of a history that is gone */
+  LAPWING_ERROR_UNSUPPORTED = 22,       /* this kernel, container or file system cannot do it */
+  LAPWING_ERROR_LIMIT = 23,             /* a named limit is exhausted */
+  LAPWING_ERROR_NOT_FOUND = 24,         /* a file, schema or sequence does not exist */
+  LAPWING_ERROR_STOPPED_AT_GAP = 25,    /* there was a gap, and the policy was to end at one */
+  LAPWING_ERROR_PEER_GONE = 26,         /* a channel's other side has ended */
+  LAPWING_ERROR_CORRUPT = 27,           /* a channel's other side wrote what is not allowed */
+  LAPWING_ERROR_WOULD_BLOCK = 28,       /* nothing is there now, and the call was not to wait */
+  LAPWING_ERROR_MISUSE = 29,            /* the call cannot be right; it had no effect */
+  LAPWING_ERROR_INTERRUPTED = 30,       /* *_interrupt ended the wait */
+  LAPWING_ERROR_TOO_SMALL = 31,         /* the caller's memory holds no row or message; none was taken */
+  LAPWING_ERROR_NO_MEMORY = 32,
+  LAPWING_ERROR_FORKED = 33,            /* the handle belongs to the parent of this forked process */
+  LAPWING_ERROR_EVENT_DUE = 34          /* an event stands before the next record: read it */
 };
 
 typedef struct lapwing_publisher lapwing_publisher;
@@ -125,20 +125,23 @@ LAPWING_API_V const char *lapwing_version(uint32_t *abi);
 LAPWING_API_V const char *lapwing_error_name(lapwing_result code);
 
 /* Types, units and roles of fields: docs/records.md. */
+typedef uint32_t lapwing_type;
 enum {
-  LAPWING_INT8 = 1, LAPWING_INT16 = 2, LAPWING_INT32 = 3, LAPWING_INT64 = 4,
-  LAPWING_UINT8 = 5, LAPWING_UINT16 = 6, LAPWING_UINT32 = 7, LAPWING_UINT64 = 8,
-  LAPWING_FLOAT32 = 9, LAPWING_FLOAT64 = 10,
-  LAPWING_CHAR = 11, /* one letter */
-  LAPWING_TEXT = 12, /* letters, up to the first zero or the end */
-  LAPWING_BYTES = 13
+  LAPWING_TYPE_INT8 = 1, LAPWING_TYPE_INT16 = 2, LAPWING_TYPE_INT32 = 3, LAPWING_TYPE_INT64 = 4,
+  LAPWING_TYPE_UINT8 = 5, LAPWING_TYPE_UINT16 = 6, LAPWING_TYPE_UINT32 = 7, LAPWING_TYPE_UINT64 = 8,
+  LAPWING_TYPE_FLOAT32 = 9, LAPWING_TYPE_FLOAT64 = 10,
+  LAPWING_TYPE_CHAR = 11, /* one letter */
+  LAPWING_TYPE_TEXT = 12, /* letters, up to the first zero or the end */
+  LAPWING_TYPE_BYTES = 13
 };
+typedef uint32_t lapwing_unit;
 enum {
   LAPWING_UNIT_PLAIN = 0,
   LAPWING_UNIT_PRICE = 1,  /* int64, 1e-9 of a currency or point; the largest value: none */
   LAPWING_UNIT_UTC_NS = 2, /* uint64, ns since 1970; the largest value: none */
   LAPWING_UNIT_FLAGS = 3   /* unsigned, a sum of named bits */
 };
+typedef uint32_t lapwing_role;
 enum {
   LAPWING_ROLE_DATA = 0,
   LAPWING_ROLE_TIME = 1, /* of the record, UTC ns */
@@ -151,9 +154,9 @@ typedef struct lapwing_field { /* of a record, little-endian */
   char name[64];
   uint32_t offset;
   uint32_t bytes;
-  uint32_t type;
-  uint32_t unit;
-  uint32_t role;
+  lapwing_type type;
+  lapwing_unit unit;
+  lapwing_role role;
   uint32_t reserved;
 } lapwing_field;
 
@@ -202,13 +205,15 @@ enum {
   LAPWING_PUBLISHER_RESUME = 4,     /* source_id goes on where the journal says */
   LAPWING_PUBLISHER_GROUP = 8       /* members of `group` may read */
 };
+typedef uint32_t lapwing_on_journal_lag;
 enum {
-  LAPWING_ON_LAG_WAIT = 1, /* the journal is a whole ring behind: publish waits for the disk */
-  LAPWING_ON_LAG_SHED = 2  /* the journal is given up for the rest of the session */
+  LAPWING_ON_JOURNAL_LAG_WAIT = 1, /* the journal is a whole ring behind: publish waits for the disk */
+  LAPWING_ON_JOURNAL_LAG_SHED = 2  /* the journal is given up for the rest of the session */
 };
+typedef uint32_t lapwing_on_journal_failure;
 enum {
-  LAPWING_ON_FAILURE_CONTINUE = 1, /* the journal has failed: publishing goes on live */
-  LAPWING_ON_FAILURE_STOP = 2      /* publishing ends */
+  LAPWING_ON_JOURNAL_FAILURE_CONTINUE = 1, /* the journal has failed: publishing goes on live */
+  LAPWING_ON_JOURNAL_FAILURE_STOP = 2      /* publishing ends */
 };
 
 typedef struct lapwing_publisher_options {
@@ -227,8 +232,8 @@ typedef struct lapwing_publisher_options {
   int64_t sync_interval_ns;      /* 0: 10 ms; LAPWING_FOREVER: on request only */
   uint64_t retain_bytes;         /* 0: no limit; else the oldest segments are removed */
   uint64_t retain_age_ns;        /* likewise, of a segment's newest record */
-  uint32_t on_lag;               /* LAPWING_ON_LAG_…; 0: wait */
-  uint32_t on_failure;           /* LAPWING_ON_FAILURE_…; 0: continue */
+  lapwing_on_journal_lag on_journal_lag;         /* 0: wait */
+  lapwing_on_journal_failure on_journal_failure; /* 0: continue */
   const void *metadata;          /* raw DBN metadata of the feed */
   size_t metadata_bytes;
   uint64_t source_id;     /* of the source of the records; the journal keeps it */
@@ -236,6 +241,7 @@ typedef struct lapwing_publisher_options {
 } lapwing_publisher_options;
 
 /* How a start settled the session before it. */
+typedef uint32_t lapwing_settled;
 enum {
   LAPWING_SETTLED_FRESH = 1,     /* no journal yet: a new one */
   LAPWING_SETTLED_CONTINUED = 2, /* the last session had ended cleanly */
@@ -243,11 +249,12 @@ enum {
   LAPWING_SETTLED_CUT = 4,       /* power cut: cut at durable, what was reserved is a void */
   LAPWING_SETTLED_RESET = 5      /* the journal had failed: a new one */
 };
+typedef uint32_t lapwing_journal_state;
 enum {
-  LAPWING_JOURNAL_NONE = 0,
-  LAPWING_JOURNAL_GOOD = 1,
-  LAPWING_JOURNAL_IS_FAILED = 2, /* durable stays where it is; live goes on */
-  LAPWING_JOURNAL_IS_SHED = 3    /* likewise: LAPWING_ON_LAG_SHED */
+  LAPWING_JOURNAL_STATE_NONE = 0,
+  LAPWING_JOURNAL_STATE_GOOD = 1,
+  LAPWING_JOURNAL_STATE_FAILED = 2, /* durable stays where it is; live goes on */
+  LAPWING_JOURNAL_STATE_SHED = 3    /* likewise: LAPWING_ON_JOURNAL_LAG_SHED */
 };
 
 typedef struct lapwing_publisher_info {
@@ -260,8 +267,8 @@ typedef struct lapwing_publisher_info {
   uint64_t durable;       /* last that no power cut takes back */
   uint64_t source_offset; /* records of the source that earlier sessions published */
   uint64_t subscribers;
-  uint32_t settled;       /* LAPWING_SETTLED_… */
-  uint32_t journal_state; /* LAPWING_JOURNAL_… */
+  lapwing_settled settled;
+  lapwing_journal_state journal_state;
   int32_t journal_errno;
   uint32_t reserved;
   uint64_t void_first; /* sequences that this start recorded as a void; 0, 0: none */
@@ -301,6 +308,7 @@ LAPWING_API_V void lapwing_publisher_destroy(lapwing_publisher **publisher);
 
 /* ---- subscriber ------------------------------------------------------------------------------- */
 
+typedef uint32_t lapwing_batch_kind;
 enum {
   LAPWING_BATCH_NOTHING = 0,
   LAPWING_BATCH_RECORDS = 1,
@@ -309,6 +317,7 @@ enum {
 };
 
 /* Kinds of events: docs/events.md. `sequence` is the event's, as described. */
+typedef uint32_t lapwing_event_kind;
 enum {
   LAPWING_EVENT_GAP = 2,      /* first to last did not come from the ring; fillable: they follow */
   LAPWING_EVENT_LOST = 3,     /* nothing can give first to last */
@@ -323,6 +332,7 @@ enum {
   LAPWING_EVENT_BEHIND = 14,      /* fallen behind behind_records or behind_ns */
   LAPWING_EVENT_LIVE = 15         /* everything that was published is taken */
 };
+typedef uint32_t lapwing_cause;
 enum {
   LAPWING_CAUSE_LAPPED = 1,  /* the publisher overwrote them before they were read */
   LAPWING_CAUSE_SESSION = 2, /* between a dead session and the next one */
@@ -335,9 +345,9 @@ enum {
 
 /* Flat, without a union: those cost every foreign-function library an exception. */
 typedef struct lapwing_event {
-  uint32_t kind;  /* LAPWING_EVENT_… */
-  uint32_t cause; /* LAPWING_CAUSE_…, of gap and lost, and after a gap of snapshot-complete and
-                     no-snapshot; else 0, as the five below */
+  lapwing_event_kind kind;
+  lapwing_cause cause; /* of gap and lost, and after a gap of snapshot-complete and no-snapshot;
+                          else 0, as the five below */
   uint64_t sequence;
   uint64_t first;   /* of the missing range */
   uint64_t last;    /* inclusive; first - 1: nothing is missing, and the text says what is wrong */
@@ -363,7 +373,7 @@ enum {
 
 typedef struct lapwing_batch {
   uint32_t struct_size;
-  uint32_t kind; /* out: LAPWING_BATCH_… */
+  lapwing_batch_kind kind; /* out */
   /* In: the caller's memory. */
   void *rows;         /* end to end */
   size_t rows_bytes;  /* of it */
@@ -378,6 +388,7 @@ typedef struct lapwing_batch {
   lapwing_event event; /* with LAPWING_BATCH_EVENT */
 } lapwing_batch;
 
+typedef uint32_t lapwing_start;
 enum {
   LAPWING_START_LIVE = 0,     /* the next record that is published */
   LAPWING_START_OLDEST = 1,   /* the oldest that is kept */
@@ -386,12 +397,14 @@ enum {
   LAPWING_START_SNAPSHOT = 4, /* the state of the newest checkpoint, then what follows */
   LAPWING_START_AFTER = 5     /* start_position */
 };
+typedef uint32_t lapwing_on_gap;
 enum {
   LAPWING_ON_GAP_FILL = 1,    /* read it from the journal */
   LAPWING_ON_GAP_SKIP = 2,    /* report it, and go on in the ring */
   LAPWING_ON_GAP_STOP = 3,    /* report it, and end with stopped-at-gap */
   LAPWING_ON_GAP_SNAPSHOT = 4 /* report it, and go on with the newest checkpoint's state */
 };
+typedef uint32_t lapwing_wait;
 enum {
   LAPWING_WAIT_BUSY = 1,    /* spins; needs a core of its own */
   LAPWING_WAIT_BACKOFF = 2, /* spins for a while, then yields, then sleeps */
@@ -407,9 +420,9 @@ typedef struct lapwing_subscriber_options {
   uint32_t flags;
   const char *directory; /* of the bus */
   const char *name;      /* shown by `lapwing subscribers` */
-  uint32_t start;        /* LAPWING_START_… */
-  uint32_t on_gap;       /* LAPWING_ON_GAP_…; 0: fill */
-  uint32_t wait;         /* LAPWING_WAIT_…; 0: backoff */
+  lapwing_start start;
+  lapwing_on_gap on_gap; /* 0: fill */
+  lapwing_wait wait;     /* 0: backoff */
   uint32_t behind_records;     /* behind and live events: see docs/api.md; 0: not by this measure */
   uint64_t start_value;
   lapwing_position start_position;
@@ -630,10 +643,11 @@ LAPWING_API_V void lapwing_books_destroy(lapwing_books **books);
 
 /* ---- channels ---------------------------------------------------------------------------------- */
 
+typedef uint32_t lapwing_channel_role;
 enum {
-  LAPWING_PRODUCER = 1,
-  LAPWING_CONSUMER = 2,
-  LAPWING_DUPLEX = 3 /* calls and one-way messages, in both directions */
+  LAPWING_CHANNEL_ROLE_PRODUCER = 1,
+  LAPWING_CHANNEL_ROLE_CONSUMER = 2,
+  LAPWING_CHANNEL_ROLE_DUPLEX = 3 /* calls and one-way messages, in both directions */
 };
 enum {
   LAPWING_CHANNEL_ALIGNED = 1,       /* payloads begin at multiples of 64 bytes instead of 16 */
@@ -651,7 +665,7 @@ typedef struct lapwing_channel_options { /* of what this side sends; a consumer 
   uint64_t capacity;          /* bytes, a power of two; 0: 1 MiB */
   uint32_t message_bytes_max; /* 0: 64 KiB */
   uint32_t call_window;       /* calls, and one-way messages, taken unanswered; 0: 64 */
-  uint32_t wait;              /* LAPWING_WAIT_…; 0: backoff */
+  lapwing_wait wait;          /* 0: backoff */
   uint32_t numa_node;
   uint32_t peer_uid;
   uint32_t reserved;
@@ -676,7 +690,7 @@ typedef struct lapwing_reply {
 
 typedef struct lapwing_channel_info {
   uint32_t struct_size;
-  uint32_t role;
+  lapwing_channel_role role;
   lapwing_id connection_id; /* the same on both sides */
   uint64_t message_bytes_max; /* of a consumer what can come, else what can be sent */
   uint64_t sent;
@@ -701,7 +715,7 @@ LAPWING_API lapwing_result lapwing_listener_take_over(const char *path,
     lapwing_error *error);
 /* Serves the next peer; this side has the role. Errors: timed-out, would-block, interrupted, closed
  * (handed over), invalid-argument, limit, no-space, system. */
-LAPWING_API lapwing_result lapwing_listener_accept(lapwing_listener *listener, uint32_t role,
+LAPWING_API lapwing_result lapwing_listener_accept(lapwing_listener *listener, lapwing_channel_role role,
     const lapwing_channel_options *options, int64_t timeout_ns, lapwing_channel **channel,
     lapwing_error *error);
 /* For while a peer is served: drops clients that stay silent, lets a successor take over. closed:
@@ -714,7 +728,7 @@ LAPWING_API_V void lapwing_listener_destroy(lapwing_listener **listener);
 
 /* Errors: no-bus (nothing is at the path), peer-gone (nobody listens), timed-out, refused,
  * not-permitted, invalid-argument, abi-mismatch, protocol, no-space, limit, unsupported, system. */
-LAPWING_API lapwing_result lapwing_channel_connect(const char *path, uint32_t role,
+LAPWING_API lapwing_result lapwing_channel_connect(const char *path, lapwing_channel_role role,
     const lapwing_channel_options *options, int64_t timeout_ns, lapwing_channel **channel,
     lapwing_error *error);
 /* Room for a message of up to `bytes`, in the channel's memory until commit, abort or the next claim.

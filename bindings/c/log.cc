@@ -55,7 +55,7 @@ class Log {
     const std::lock_guard lock(mutex_);
     drop_stale();
     if (dropped != nullptr) *dropped = std::exchange(dropped_, 0);
-    if (!queues_ || lines_.empty()) return LAPWING_WOULD_BLOCK;
+    if (!queues_ || lines_.empty()) return LAPWING_ERROR_WOULD_BLOCK;
     put_text(line, bytes, lines_.front());
     lines_.pop_front();
     return LAPWING_OK;
@@ -147,7 +147,7 @@ void lapwing_log_set(lapwing_log_fn log, void* user, int32_t queue) {
 }
 
 lapwing_result lapwing_log_read(char* line, size_t bytes, uint64_t* dropped) {
-  if (line == nullptr || bytes == 0) return LAPWING_TOO_SMALL;
+  if (line == nullptr || bytes == 0) return LAPWING_ERROR_TOO_SMALL;
   return lapwing::c::run(nullptr, [&] { return lapwing::c::the_log().read(line, bytes, dropped); });
 }
 

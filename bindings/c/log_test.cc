@@ -152,8 +152,9 @@ TEST_CASE("calls in the log's function that would wait for its own thread are mi
   std::filesystem::remove(bus.path() + "/publisher.lock");
   auto answered = answers.get_future();
   REQUIRE(answered.wait_for(kHang) == std::future_status::ready);
-  CHECK(answered.get() == std::vector<lapwing_result>{LAPWING_OK, LAPWING_MISUSE, LAPWING_MISUSE,
-                                                      LAPWING_OK, LAPWING_OK});
+  CHECK(answered.get() == std::vector<lapwing_result>{LAPWING_OK, LAPWING_ERROR_MISUSE,
+                                                      LAPWING_ERROR_MISUSE, LAPWING_OK,
+                                                      LAPWING_OK});
   publisher = nullptr;
   CHECK(bus.close() == LAPWING_OK);
 }

@@ -73,7 +73,8 @@ std::vector<lapwing_result> results_of_other_calls(const Handles& of) {
       lapwing_books_find(of.books, {1, 1, 0}, &book, nullptr),
       lapwing_books_levels(of.books, {1, 1, 0}, 'B', 0, nullptr, 0, &count, nullptr),
       lapwing_books_orders(of.books, {1, 1, 0}, 'B', 0, nullptr, 0, &count, nullptr),
-      lapwing_listener_accept(of.listener, LAPWING_DUPLEX, nullptr, 0, &accepted, nullptr),
+      lapwing_listener_accept(of.listener, LAPWING_CHANNEL_ROLE_DUPLEX, nullptr, 0, &accepted,
+                              nullptr),
       lapwing_listener_tend(of.listener, nullptr),
       lapwing_channel_claim(of.channel, 1, 0, &payload, nullptr),
       lapwing_channel_commit(of.channel, 1, 0, nullptr),
@@ -125,12 +126,12 @@ class OneOfEach {
     listener_.reset(listener);
     lapwing_channel* connected = nullptr;
     std::thread connecting([&] {
-      (void)!lapwing_channel_connect(path.c_str(), LAPWING_DUPLEX, nullptr, kTenSeconds, &connected,
-                                     nullptr);
+      (void)!lapwing_channel_connect(path.c_str(), LAPWING_CHANNEL_ROLE_DUPLEX, nullptr,
+                                     kTenSeconds, &connected, nullptr);
     });
     lapwing_channel* accepted = nullptr;
-    const lapwing_result result =
-        lapwing_listener_accept(listener, LAPWING_DUPLEX, nullptr, kTenSeconds, &accepted, nullptr);
+    const lapwing_result result = lapwing_listener_accept(listener, LAPWING_CHANNEL_ROLE_DUPLEX,
+                                                          nullptr, kTenSeconds, &accepted, nullptr);
     connecting.join();
     REQUIRE(result == LAPWING_OK);
     accepted_.reset(accepted);
@@ -171,8 +172,8 @@ class OneOfEach {
 };
 
 TEST_CASE("every function answers a NULL handle with misuse") {
-  CHECK(all_are(results_of_bus_calls({}), LAPWING_MISUSE));
-  CHECK(all_are(results_of_other_calls({}), LAPWING_MISUSE));
+  CHECK(all_are(results_of_bus_calls({}), LAPWING_ERROR_MISUSE));
+  CHECK(all_are(results_of_other_calls({}), LAPWING_ERROR_MISUSE));
   CHECK(lapwing_listener_fd(nullptr) == -1);
   CHECK(lapwing_channel_fd(nullptr) == -1);
   lapwing_publisher_interrupt(nullptr);
@@ -199,8 +200,8 @@ TEST_CASE("in a forked child every call answers forked, and the parent goes on")
   REQUIRE(child >= 0);
   if (child == 0) {
     const Handles handles = each.handles();
-    const bool all = all_are(results_of_bus_calls(handles), LAPWING_FORKED) &&
-                     all_are(results_of_other_calls(handles), LAPWING_FORKED) &&
+    const bool all = all_are(results_of_bus_calls(handles), LAPWING_ERROR_FORKED) &&
+                     all_are(results_of_other_calls(handles), LAPWING_ERROR_FORKED) &&
                      lapwing_channel_fd(handles.channel) == -1;
     each.destroy_all();
     const char answer = all ? 'y' : 'n';
@@ -239,7 +240,7 @@ TEST_CASE("a second thread's call is refused while the first one's waits") {
         second = lapwing_subscriber_inspect(subscriber.get(), &info, &error);
         (void)bus.publish(1, 1);
       });
-  CHECK(second == LAPWING_MISUSE);
+  CHECK(second == LAPWING_ERROR_MISUSE);
   CHECK(std::string(error.message).find("one thread at a time") != std::string::npos);
   CHECK(first == LAPWING_OK);
   CHECK(record == 1);
@@ -252,11 +253,11 @@ TEST_CASE("a channel refuses what is another role's") {
   lapwing_message message;
   std::size_t count = 0;
   auto error = sized<lapwing_error>();
-  CHECK(lapwing_channel_claim(duplex, 1, 0, &payload, &error) == LAPWING_MISUSE);
+  CHECK(lapwing_channel_claim(duplex, 1, 0, &payload, &error) == LAPWING_ERROR_MISUSE);
   CHECK(std::string(error.message).find("no producer") != std::string::npos);
-  CHECK(lapwing_channel_peek(duplex, &message, 1, 0, &count, &error) == LAPWING_MISUSE);
+  CHECK(lapwing_channel_peek(duplex, &message, 1, 0, &count, &error) == LAPWING_ERROR_MISUSE);
   CHECK(std::string(error.message).find("no consumer") != std::string::npos);
-  CHECK(lapwing_channel_drain(duplex, 0, nullptr) == LAPWING_MISUSE);
+  CHECK(lapwing_channel_drain(duplex, 0, nullptr) == LAPWING_ERROR_MISUSE);
 }
 
 }  // namespace

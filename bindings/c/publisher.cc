@@ -32,12 +32,13 @@ absl::Status check_publisher_choices(const lapwing_publisher_options& given) {
     return refused("flags", given.flags,
                    "LAPWING_PUBLISHER_NO_JOURNAL, HUGE_PAGES, RESUME or GROUP, or a sum of them");
   }
-  if (given.on_lag > LAPWING_ON_LAG_SHED) {
-    return refused("on_lag", given.on_lag, "LAPWING_ON_LAG_WAIT, LAPWING_ON_LAG_SHED or 0");
+  if (given.on_journal_lag > LAPWING_ON_JOURNAL_LAG_SHED) {
+    return refused("on_journal_lag", given.on_journal_lag,
+                   "LAPWING_ON_JOURNAL_LAG_WAIT, LAPWING_ON_JOURNAL_LAG_SHED or 0");
   }
-  if (given.on_failure > LAPWING_ON_FAILURE_STOP) {
-    return refused("on_failure", given.on_failure,
-                   "LAPWING_ON_FAILURE_CONTINUE, LAPWING_ON_FAILURE_STOP or 0");
+  if (given.on_journal_failure > LAPWING_ON_JOURNAL_FAILURE_STOP) {
+    return refused("on_journal_failure", given.on_journal_failure,
+                   "LAPWING_ON_JOURNAL_FAILURE_CONTINUE, LAPWING_ON_JOURNAL_FAILURE_STOP or 0");
   }
   if ((given.flags & LAPWING_PUBLISHER_GROUP) == 0 && given.group != 0) {
     return refused("group", given.group, "the flag LAPWING_PUBLISHER_GROUP with it");
@@ -73,8 +74,9 @@ absl::StatusOr<PublisherOptions> publisher_options(const lapwing_publisher_optio
   }
   options.retain_bytes = given.retain_bytes;
   options.retain_age = std::chrono::nanoseconds(static_cast<std::int64_t>(given.retain_age_ns));
-  if (given.on_lag != 0) options.on_journal_lag = OnJournalLag{given.on_lag};
-  if (given.on_failure != 0) options.on_journal_failure = OnJournalFailure{given.on_failure};
+  if (given.on_journal_lag != 0) options.on_journal_lag = OnJournalLag{given.on_journal_lag};
+  if (given.on_journal_failure != 0)
+    options.on_journal_failure = OnJournalFailure{given.on_journal_failure};
   if ((given.flags & LAPWING_PUBLISHER_GROUP) != 0) options.group = given.group;
   if (given.metadata_bytes != 0) {
     options.metadata.assign(static_cast<const char*>(given.metadata), given.metadata_bytes);

@@ -6,6 +6,7 @@
 
 import re
 import sys
+from os.path import commonprefix
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -19,20 +20,20 @@ SCALARS = {
 # The enumerations that programs see, by the name of the first member; the others are flags.
 ENUMS = {
     "OK": ("ErrorCode", "Why a call failed."),
-    "INT8": ("FieldType", "Types of fields: docs/records.md."),
+    "TYPE_INT8": ("FieldType", "Types of fields: docs/records.md."),
     "UNIT_PLAIN": ("FieldUnit", "What the number in a field counts."),
     "ROLE_DATA": ("FieldRole", "What a field is for."),
-    "ON_LAG_WAIT": ("OnLag", "What publish does where the journal is a whole ring behind."),
-    "ON_FAILURE_CONTINUE": ("OnFailure", "What publish does once the journal has failed."),
+    "ON_JOURNAL_LAG_WAIT": ("OnJournalLag", "What publish does where the journal is a whole ring behind."),
+    "ON_JOURNAL_FAILURE_CONTINUE": ("OnJournalFailure", "What publish does once the journal has failed."),
     "SETTLED_FRESH": ("Settled", "How a start settled the session before it."),
-    "JOURNAL_NONE": ("JournalState", "Of a publisher."),
+    "JOURNAL_STATE_NONE": ("JournalState", "Of a publisher."),
     "BATCH_NOTHING": ("BatchKind", "What a read has found."),
     "EVENT_GAP": ("EventKind", "Kinds of events: docs/events.md."),
     "CAUSE_LAPPED": ("GapCause", "Why records are missing."),
     "START_LIVE": ("StartKind", "Where a subscriber begins."),
     "ON_GAP_FILL": ("OnGap", "What a subscriber does at a gap."),
     "WAIT_BUSY": ("WaitStrategy", "How a call waits."),
-    "PRODUCER": ("ChannelRole", "What an end of a channel does."),
+    "CHANNEL_ROLE_PRODUCER": ("ChannelRole", "What an end of a channel does."),
 }
 KEYWORDS = {"event": "@event"}
 HANDLES = ("publisher", "subscriber", "cursor", "history", "books", "listener", "channel")
@@ -44,13 +45,11 @@ def pascal(name):
 
 def enum_text(first, members):
     name, about = ENUMS[first]
-    prefix = first[: first.index("_") + 1] if "_" in first else ""
-    prefix = {"ON_LAG_WAIT": "ON_LAG_", "ON_FAILURE_CONTINUE": "ON_FAILURE_",
-              "ON_GAP_FILL": "ON_GAP_"}.get(first, prefix)
+    common = commonprefix([member for member, _ in members])
+    prefix = "ERROR_" if first == "OK" else common[: common.rindex("_") + 1]
     lines = [f"    /// <summary>{about}</summary>", f"    public enum {name}", "    {"]
     for member, value in members:
-        short = member[len(prefix):] if member.startswith(prefix) else member
-        lines.append(f"        {pascal(re.sub('^IS_', '', short))} = {value},")
+        lines.append(f"        {pascal(member.removeprefix(prefix))} = {value},")
     return lines + ["    }", ""]
 
 
@@ -91,6 +90,8 @@ def function_text(result, name, parameters):
 def generate(header):
     text = re.sub(r"/\*.*?\*/", " ", header, flags=re.S)
     text = re.sub(r"\s+", " ", re.sub(r"^#.*$", "", text, flags=re.M))
+    for name in re.findall(r"typedef uint32_t (\w+);", text):
+        SCALARS[name] = SCALARS["uint32_t"]
     lines = ["// Written by generate.py from lapwing.h. Do not edit.", "using System;",
              "using System.Runtime.InteropServices;", "", "namespace Lapwing", "{"]
     flags = [(name, value) for name, value in

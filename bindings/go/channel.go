@@ -72,17 +72,17 @@ func (o *ChannelOptions) withoutName() C.lapwing_channel_options {
 // ErrPeerGone: nobody listens. When ctx is canceled, the attempt goes on in a goroutine until it times
 // out, after some seconds at most; the other side then sees a peer that has gone.
 func ConnectProducer(ctx context.Context, path string, options ChannelOptions) (*Producer, error) {
-	return newEnd[Producer](connect(ctx, path, C.LAPWING_PRODUCER, options))
+	return newEnd[Producer](connect(ctx, path, C.LAPWING_CHANNEL_ROLE_PRODUCER, options))
 }
 
 // ConnectConsumer connects to a path where a producer listens, as ConnectProducer does.
 func ConnectConsumer(ctx context.Context, path string, options ChannelOptions) (*Consumer, error) {
-	return newEnd[Consumer](connect(ctx, path, C.LAPWING_CONSUMER, options))
+	return newEnd[Consumer](connect(ctx, path, C.LAPWING_CHANNEL_ROLE_CONSUMER, options))
 }
 
 // ConnectDuplex connects to a path where a duplex listens, as ConnectProducer does.
 func ConnectDuplex(ctx context.Context, path string, options ChannelOptions) (*Duplex, error) {
-	return newEnd[Duplex](connect(ctx, path, C.LAPWING_DUPLEX, options))
+	return newEnd[Duplex](connect(ctx, path, C.LAPWING_CHANNEL_ROLE_DUPLEX, options))
 }
 
 func connect(ctx context.Context, path string, role C.uint32_t, options ChannelOptions) (*C.lapwing_channel, error) {
@@ -127,9 +127,9 @@ func newEnd[End any, P interface {
 type ChannelRole uint32
 
 const (
-	ChannelProducer ChannelRole = C.LAPWING_PRODUCER
-	ChannelConsumer ChannelRole = C.LAPWING_CONSUMER
-	ChannelDuplex   ChannelRole = C.LAPWING_DUPLEX
+	ChannelProducer ChannelRole = C.LAPWING_CHANNEL_ROLE_PRODUCER
+	ChannelConsumer ChannelRole = C.LAPWING_CHANNEL_ROLE_CONSUMER
+	ChannelDuplex   ChannelRole = C.LAPWING_CHANNEL_ROLE_DUPLEX
 )
 
 func (r ChannelRole) String() string { return nameOf(int(r), channelRoles) }

@@ -15,40 +15,40 @@ import (
 type Code int32
 
 const (
-	ErrInvalidArgument Code = C.LAPWING_INVALID_ARGUMENT   // the arguments contradict each other or a stated limit
-	ErrNoBus           Code = C.LAPWING_NO_BUS             // no bus at this directory, no such channel
-	ErrInUse        Code = C.LAPWING_IN_USE          // another process holds this bus, journal, path or cursor
-	ErrNotPermitted    Code = C.LAPWING_NOT_PERMITTED      // the kernel or an ownership check said no
-	ErrNoSpace         Code = C.LAPWING_NO_SPACE           // the disk or the tmpfs is full
-	ErrSystem          Code = C.LAPWING_SYSTEM             // any other failed system call: Error.Errno
-	ErrDamaged         Code = C.LAPWING_DAMAGED            // durable bytes are not what was written
-	ErrABIMismatch     Code = C.LAPWING_ABI_MISMATCH       // the other side, or the library, is of another version
-	ErrNotALapwingFile Code = C.LAPWING_NOT_A_LAPWING_FILE // something of another kind stands there
-	ErrJournalFailed   Code = C.LAPWING_JOURNAL_FAILED     // the journal's first failed write or sync
-	ErrNoJournal       Code = C.LAPWING_NO_JOURNAL         // this bus keeps no journal
-	ErrPruned          Code = C.LAPWING_PRUNED             // the journal no longer keeps that sequence
-	ErrTimedOut        Code = C.LAPWING_TIMED_OUT          // the context's deadline passed during the wait
-	ErrPublisherGone   Code = C.LAPWING_PUBLISHER_GONE     // the publisher ended without closing
-	ErrRefused         Code = C.LAPWING_REFUSED            // the other side refused the connection
-	ErrProtocol        Code = C.LAPWING_PROTOCOL           // the other side violates the protocol
-	ErrBadInput        Code = C.LAPWING_BAD_INPUT          // bytes are not what their format says
-	ErrRecordSize      Code = C.LAPWING_RECORD_SIZE        // records of this size or type do not fit this bus
-	ErrPathTooLong     Code = C.LAPWING_PATH_TOO_LONG      // a path exceeds what a socket or a frame can carry
-	ErrClosed          Code = C.LAPWING_CLOSED             // closed cleanly
-	ErrReset           Code = C.LAPWING_RESET              // a stored position is of a history that is gone
-	ErrUnsupported     Code = C.LAPWING_UNSUPPORTED        // this kernel, container or file system cannot do it
-	ErrLimit           Code = C.LAPWING_LIMIT              // a named limit is exhausted
-	ErrNotFound        Code = C.LAPWING_NOT_FOUND          // a file, schema or sequence does not exist
-	ErrStoppedAtGap    Code = C.LAPWING_STOPPED_AT_GAP     // there was a gap, and the policy was to end at one
-	ErrPeerGone        Code = C.LAPWING_PEER_GONE          // a channel's other side has ended
-	ErrCorrupt         Code = C.LAPWING_CORRUPT            // a channel's other side wrote what is not allowed
-	ErrWouldBlock      Code = C.LAPWING_WOULD_BLOCK        // nothing is there now, and the call was not to wait
-	ErrMisuse          Code = C.LAPWING_MISUSE             // the call cannot be right; it had no effect
-	ErrInterrupted     Code = C.LAPWING_INTERRUPTED        // Interrupt, or a canceled context, ended the wait
-	ErrTooSmall        Code = C.LAPWING_TOO_SMALL          // the caller's memory holds no row or message; none was taken
-	ErrNoMemory        Code = C.LAPWING_NO_MEMORY          // memory is exhausted
-	ErrForked          Code = C.LAPWING_FORKED             // the handle belongs to the parent of this forked process
-	ErrEventDue        Code = C.LAPWING_EVENT_DUE          // an event stands before the next record: read it
+	ErrInvalidArgument Code = C.LAPWING_ERROR_INVALID_ARGUMENT   // the arguments contradict each other or a stated limit
+	ErrNoBus           Code = C.LAPWING_ERROR_NO_BUS             // no bus at this directory, no such channel
+	ErrInUse           Code = C.LAPWING_ERROR_IN_USE             // another process holds this bus, journal, path or cursor
+	ErrNotPermitted    Code = C.LAPWING_ERROR_NOT_PERMITTED      // the kernel or an ownership check said no
+	ErrNoSpace         Code = C.LAPWING_ERROR_NO_SPACE           // the disk or the tmpfs is full
+	ErrSystem          Code = C.LAPWING_ERROR_SYSTEM             // any other failed system call: Error.Errno
+	ErrDamaged         Code = C.LAPWING_ERROR_DAMAGED            // durable bytes are not what was written
+	ErrABIMismatch     Code = C.LAPWING_ERROR_ABI_MISMATCH       // the other side, or the library, is of another version
+	ErrNotALapwingFile Code = C.LAPWING_ERROR_NOT_A_LAPWING_FILE // something of another kind stands there
+	ErrJournalFailed   Code = C.LAPWING_ERROR_JOURNAL_FAILED     // the journal's first failed write or sync
+	ErrNoJournal       Code = C.LAPWING_ERROR_NO_JOURNAL         // this bus keeps no journal
+	ErrPruned          Code = C.LAPWING_ERROR_PRUNED             // the journal no longer keeps that sequence
+	ErrTimedOut        Code = C.LAPWING_ERROR_TIMED_OUT          // the context's deadline passed during the wait
+	ErrPublisherGone   Code = C.LAPWING_ERROR_PUBLISHER_GONE     // the publisher ended without closing
+	ErrRefused         Code = C.LAPWING_ERROR_REFUSED            // the other side refused the connection
+	ErrProtocol        Code = C.LAPWING_ERROR_PROTOCOL           // the other side violates the protocol
+	ErrBadInput        Code = C.LAPWING_ERROR_BAD_INPUT          // bytes are not what their format says
+	ErrRecordSize      Code = C.LAPWING_ERROR_RECORD_SIZE        // records of this size or type do not fit this bus
+	ErrPathTooLong     Code = C.LAPWING_ERROR_PATH_TOO_LONG      // a path exceeds what a socket or a frame can carry
+	ErrClosed          Code = C.LAPWING_ERROR_CLOSED             // closed cleanly
+	ErrReset           Code = C.LAPWING_ERROR_RESET              // a stored position is of a history that is gone
+	ErrUnsupported     Code = C.LAPWING_ERROR_UNSUPPORTED        // this kernel, container or file system cannot do it
+	ErrLimit           Code = C.LAPWING_ERROR_LIMIT              // a named limit is exhausted
+	ErrNotFound        Code = C.LAPWING_ERROR_NOT_FOUND          // a file, schema or sequence does not exist
+	ErrStoppedAtGap    Code = C.LAPWING_ERROR_STOPPED_AT_GAP     // there was a gap, and the policy was to end at one
+	ErrPeerGone        Code = C.LAPWING_ERROR_PEER_GONE          // a channel's other side has ended
+	ErrCorrupt         Code = C.LAPWING_ERROR_CORRUPT            // a channel's other side wrote what is not allowed
+	ErrWouldBlock      Code = C.LAPWING_ERROR_WOULD_BLOCK        // nothing is there now, and the call was not to wait
+	ErrMisuse          Code = C.LAPWING_ERROR_MISUSE             // the call cannot be right; it had no effect
+	ErrInterrupted     Code = C.LAPWING_ERROR_INTERRUPTED        // Interrupt, or a canceled context, ended the wait
+	ErrTooSmall        Code = C.LAPWING_ERROR_TOO_SMALL          // the caller's memory holds no row or message; none was taken
+	ErrNoMemory        Code = C.LAPWING_ERROR_NO_MEMORY          // memory is exhausted
+	ErrForked          Code = C.LAPWING_ERROR_FORKED             // the handle belongs to the parent of this forked process
+	ErrEventDue        Code = C.LAPWING_ERROR_EVENT_DUE          // an event stands before the next record: read it
 )
 
 // String is the name, "timed-out"; "unknown" for a number that is none.

@@ -60,7 +60,7 @@ lapwing_result lw_load(const char *path, lapwing_error *error) {
   if (library == NULL) {
     snprintf(error->message, sizeof error->message,
              "%s; install Lapwing's library, or set LAPWING_LIBRARY to its path", dlerror());
-    return LAPWING_NOT_FOUND;
+    return LAPWING_ERROR_NOT_FOUND;
   }
   lw_at_version = dlsym(library, "lapwing_version");
   uint32_t abi = 0;
@@ -71,7 +71,7 @@ lapwing_result lw_load(const char *path, lapwing_error *error) {
              "library, or build the program with the header of this one",
              path, release, abi >> 16, abi & 0xffff, LAPWING_ABI_MAJOR, LAPWING_ABI_MINOR,
              LAPWING_ABI_MAJOR);
-    return LAPWING_ABI_MISMATCH;
+    return LAPWING_ERROR_ABI_MISMATCH;
   }
   for (size_t i = 0; i < sizeof entries / sizeof entries[0]; ++i) {
     *entries[i].at = dlsym(library, entries[i].name);
@@ -79,7 +79,7 @@ lapwing_result lw_load(const char *path, lapwing_error *error) {
       snprintf(error->message, sizeof error->message,
                "%s: %s is missing, though its ABI says that it is there; install the library again",
                path, entries[i].name);
-      return LAPWING_ABI_MISMATCH;
+      return LAPWING_ERROR_ABI_MISMATCH;
     }
   }
   return LAPWING_OK;

@@ -71,17 +71,17 @@ func TakeOver(ctx context.Context, path string, options ListenerOptions) (*Liste
 
 // AcceptProducer serves the next peer, to which this side sends. ErrClosed: the listener was handed over.
 func (l *Listener) AcceptProducer(ctx context.Context, options ChannelOptions) (*Producer, error) {
-	return newEnd[Producer](l.accept(ctx, C.LAPWING_PRODUCER, options))
+	return newEnd[Producer](l.accept(ctx, C.LAPWING_CHANNEL_ROLE_PRODUCER, options))
 }
 
 // AcceptConsumer serves the next peer, from which this side receives.
 func (l *Listener) AcceptConsumer(ctx context.Context, options ChannelOptions) (*Consumer, error) {
-	return newEnd[Consumer](l.accept(ctx, C.LAPWING_CONSUMER, options))
+	return newEnd[Consumer](l.accept(ctx, C.LAPWING_CHANNEL_ROLE_CONSUMER, options))
 }
 
 // AcceptDuplex serves the next peer, for calls and messages in both directions.
 func (l *Listener) AcceptDuplex(ctx context.Context, options ChannelOptions) (*Duplex, error) {
-	return newEnd[Duplex](l.accept(ctx, C.LAPWING_DUPLEX, options))
+	return newEnd[Duplex](l.accept(ctx, C.LAPWING_CHANNEL_ROLE_DUPLEX, options))
 }
 
 func (l *Listener) accept(ctx context.Context, role C.uint32_t, options ChannelOptions) (*C.lapwing_channel, error) {

@@ -161,11 +161,11 @@ func TestAnOptionThatCannotBeIsRefusedAndTheErrorSaysWhatItCanBe(t *testing.T) {
 		}
 	}
 	for words, options := range map[string]lapwing.PublisherOptions{
-		"OnLag is 7; it can be: LagWait, LagShed":                 {OnLag: 7},
-		"OnFailure is 7; it can be: FailureContinue, FailureStop": {OnFailure: 7},
-		"RecordBytes is -1; it can be: 0 or more":                 {RecordBytes: -1},
-		"RetainAge is -1s; it can be: 0 or more":                  {RetainAge: -time.Second},
-		"SyncInterval is -1s; it can be: 0 or more":               {SyncInterval: -time.Second},
+		"OnJournalLag is 7; it can be: LagWait, LagShed":                 {OnJournalLag: 7},
+		"OnJournalFailure is 7; it can be: FailureContinue, FailureStop": {OnJournalFailure: 7},
+		"RecordBytes is -1; it can be: 0 or more":                        {RecordBytes: -1},
+		"RetainAge is -1s; it can be: 0 or more":                         {RetainAge: -time.Second},
+		"SyncInterval is -1s; it can be: 0 or more":                      {SyncInterval: -time.Second},
 	} {
 		options.Directory = directory
 		_, err := lapwing.OpenPublisher(within(t), options)

@@ -14,20 +14,20 @@ import (
 	"unsafe"
 )
 
-// OnLag is what happens when the journal is a whole ring behind.
-type OnLag uint32
+// OnJournalLag is what happens when the journal is a whole ring behind.
+type OnJournalLag uint32
 
 const (
-	LagWait OnLag = C.LAPWING_ON_LAG_WAIT // publish waits for the disk; the default
-	LagShed OnLag = C.LAPWING_ON_LAG_SHED // the journal is given up for the rest of the session
+	LagWait OnJournalLag = C.LAPWING_ON_JOURNAL_LAG_WAIT // publish waits for the disk; the default
+	LagShed OnJournalLag = C.LAPWING_ON_JOURNAL_LAG_SHED // the journal is given up for the rest of the session
 )
 
-// OnFailure is what happens when the journal has failed.
-type OnFailure uint32
+// OnJournalFailure is what happens when the journal has failed.
+type OnJournalFailure uint32
 
 const (
-	FailureContinue OnFailure = C.LAPWING_ON_FAILURE_CONTINUE // publishing goes on live; the default
-	FailureStop     OnFailure = C.LAPWING_ON_FAILURE_STOP     // publishing ends
+	FailureContinue OnJournalFailure = C.LAPWING_ON_JOURNAL_FAILURE_CONTINUE // publishing goes on live; the default
+	FailureStop     OnJournalFailure = C.LAPWING_ON_JOURNAL_FAILURE_STOP     // publishing ends
 )
 
 // SyncOnRequest is the SyncInterval of a journal that is synced by Flush alone.
@@ -47,8 +47,8 @@ type PublisherOptions struct {
 	SyncInterval     time.Duration // 0: 10 ms; SyncOnRequest
 	RetainBytes      uint64        // 0: no limit; else the oldest segments are removed
 	RetainAge        time.Duration // likewise, of a segment's newest record
-	OnLag            OnLag
-	OnFailure        OnFailure
+	OnJournalLag     OnJournalLag
+	OnJournalFailure OnJournalFailure
 	NoJournal        bool    // records that were lapped are lost to readers
 	HugePages        bool    // the ring is backed by huge pages, or open fails
 	Resume           bool    // SourceID goes on where the journal says
@@ -61,8 +61,8 @@ type PublisherOptions struct {
 func (o *PublisherOptions) c(a *arena) (made C.lapwing_publisher_options, err error) {
 	err = cmp.Or(
 		notNegative("RecordBytes", o.RecordBytes), notNegative("RetainAge", o.RetainAge),
-		choice("OnLag", o.OnLag, LagShed, "LagWait, LagShed"),
-		choice("OnFailure", o.OnFailure, FailureStop, "FailureContinue, FailureStop"))
+		choice("OnJournalLag", o.OnJournalLag, LagShed, "LagWait, LagShed"),
+		choice("OnJournalFailure", o.OnJournalFailure, FailureStop, "FailureContinue, FailureStop"))
 	if o.SyncInterval != SyncOnRequest {
 		err = cmp.Or(err, notNegative("SyncInterval", o.SyncInterval))
 	}
@@ -75,24 +75,24 @@ func (o *PublisherOptions) c(a *arena) (made C.lapwing_publisher_options, err er
 			flag(o.HugePages, C.LAPWING_PUBLISHER_HUGE_PAGES) |
 			flag(o.Resume, C.LAPWING_PUBLISHER_RESUME) |
 			flag(o.Group != nil, C.LAPWING_PUBLISHER_GROUP),
-		directory:         a.text(o.Directory),
-		name:              a.text(o.Name),
-		schema:            a.text(o.Schema),
-		description:       a.text(o.Description),
-		record_bytes:      C.uint32_t(o.RecordBytes),
-		capacity:          C.uint64_t(o.Capacity),
-		ring_directory:    a.text(o.RingDirectory),
-		journal_directory: a.text(o.JournalDirectory),
-		segment_bytes:     C.uint64_t(o.SegmentBytes),
-		sync_interval_ns:  C.int64_t(o.SyncInterval),
-		retain_bytes:      C.uint64_t(o.RetainBytes),
-		retain_age_ns:     C.uint64_t(o.RetainAge),
-		on_lag:            C.uint32_t(o.OnLag),
-		on_failure:        C.uint32_t(o.OnFailure),
-		metadata:          a.bytes(o.Metadata),
-		metadata_bytes:    C.size_t(len(o.Metadata)),
-		source_id:         C.uint64_t(o.SourceID),
-		source_offset:     C.uint64_t(o.SourceOffset),
+		directory:          a.text(o.Directory),
+		name:               a.text(o.Name),
+		schema:             a.text(o.Schema),
+		description:        a.text(o.Description),
+		record_bytes:       C.uint32_t(o.RecordBytes),
+		capacity:           C.uint64_t(o.Capacity),
+		ring_directory:     a.text(o.RingDirectory),
+		journal_directory:  a.text(o.JournalDirectory),
+		segment_bytes:      C.uint64_t(o.SegmentBytes),
+		sync_interval_ns:   C.int64_t(o.SyncInterval),
+		retain_bytes:       C.uint64_t(o.RetainBytes),
+		retain_age_ns:      C.uint64_t(o.RetainAge),
+		on_journal_lag:     C.uint32_t(o.OnJournalLag),
+		on_journal_failure: C.uint32_t(o.OnJournalFailure),
+		metadata:           a.bytes(o.Metadata),
+		metadata_bytes:     C.size_t(len(o.Metadata)),
+		source_id:          C.uint64_t(o.SourceID),
+		source_offset:      C.uint64_t(o.SourceOffset),
 	}
 	if o.Group != nil {
 		made.group = C.uint32_t(*o.Group)
@@ -230,10 +230,10 @@ var settled = []string{0: "none", SettledFresh: "fresh", SettledContinued: "cont
 type JournalState uint32
 
 const (
-	JournalNone   JournalState = C.LAPWING_JOURNAL_NONE
-	JournalGood   JournalState = C.LAPWING_JOURNAL_GOOD
-	JournalFailed JournalState = C.LAPWING_JOURNAL_IS_FAILED // durable stays where it is; live goes on
-	JournalShed   JournalState = C.LAPWING_JOURNAL_IS_SHED   // likewise: LagShed
+	JournalNone   JournalState = C.LAPWING_JOURNAL_STATE_NONE
+	JournalGood   JournalState = C.LAPWING_JOURNAL_STATE_GOOD
+	JournalFailed JournalState = C.LAPWING_JOURNAL_STATE_FAILED // durable stays where it is; live goes on
+	JournalShed   JournalState = C.LAPWING_JOURNAL_STATE_SHED   // likewise: LagShed
 )
 
 func (s JournalState) String() string { return nameOf(int(s), journalStates) }

@@ -9,19 +9,19 @@ import "math"
 type FieldType uint32
 
 const (
-	TypeInt8    FieldType = C.LAPWING_INT8
-	TypeInt16   FieldType = C.LAPWING_INT16
-	TypeInt32   FieldType = C.LAPWING_INT32
-	TypeInt64   FieldType = C.LAPWING_INT64
-	TypeUint8   FieldType = C.LAPWING_UINT8
-	TypeUint16  FieldType = C.LAPWING_UINT16
-	TypeUint32  FieldType = C.LAPWING_UINT32
-	TypeUint64  FieldType = C.LAPWING_UINT64
-	TypeFloat32 FieldType = C.LAPWING_FLOAT32
-	TypeFloat64 FieldType = C.LAPWING_FLOAT64
-	TypeChar    FieldType = C.LAPWING_CHAR  // one letter
-	TypeText    FieldType = C.LAPWING_TEXT  // letters, up to the first zero or the end
-	TypeBytes   FieldType = C.LAPWING_BYTES // bytes
+	TypeInt8    FieldType = C.LAPWING_TYPE_INT8
+	TypeInt16   FieldType = C.LAPWING_TYPE_INT16
+	TypeInt32   FieldType = C.LAPWING_TYPE_INT32
+	TypeInt64   FieldType = C.LAPWING_TYPE_INT64
+	TypeUint8   FieldType = C.LAPWING_TYPE_UINT8
+	TypeUint16  FieldType = C.LAPWING_TYPE_UINT16
+	TypeUint32  FieldType = C.LAPWING_TYPE_UINT32
+	TypeUint64  FieldType = C.LAPWING_TYPE_UINT64
+	TypeFloat32 FieldType = C.LAPWING_TYPE_FLOAT32
+	TypeFloat64 FieldType = C.LAPWING_TYPE_FLOAT64
+	TypeChar    FieldType = C.LAPWING_TYPE_CHAR  // one letter
+	TypeText    FieldType = C.LAPWING_TYPE_TEXT  // letters, up to the first zero or the end
+	TypeBytes   FieldType = C.LAPWING_TYPE_BYTES // bytes
 )
 
 func (t FieldType) String() string { return nameOf(int(t), fieldTypes) }

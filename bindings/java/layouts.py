@@ -172,6 +172,8 @@ def main():
         sys.exit(__doc__)
     with open(sys.argv[1], encoding="utf-8") as header:
         text = re.sub(r"/\*.*?\*/", " ", header.read(), flags=re.S)
+    for name in re.findall(r"typedef uint32_t (lapwing_\w+);", text):
+        SCALARS[name] = SCALARS["uint32_t"]
     out = [HEAD]
 
     for name, number in re.findall(r"#define (LAPWING_ABI_\w+) (\d+)", text):

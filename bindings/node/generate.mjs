@@ -25,7 +25,7 @@ const SCALARS = {
 // Numbers that have names, and numbers that are truths.
 const NAMED = {
   'lapwing_publisher_info.settled': 'SETTLED',
-  'lapwing_publisher_info.journal_state': 'JOURNAL',
+  'lapwing_publisher_info.journal_state': 'JOURNAL_STATE',
   'lapwing_event.kind': 'EVENT',
   'lapwing_event.cause': 'CAUSE',
 };
@@ -38,6 +38,7 @@ function parse(header) {
     .replace(/\/\*[^]*?\*\//g, ' ')
     .replace(/^#.*$/gm, '')
     .replace(/\s+/g, ' ');
+  for (const [, name] of text.matchAll(/typedef uint32_t (\w+);/g)) SCALARS[name] = SCALARS.uint32_t;
   const enums = [...text.matchAll(/enum \{([^}]*)\}/g)].map(([, body]) =>
     [...body.matchAll(/LAPWING_(\w+) = (\d+)/g)].map(([, name, value]) => [name, Number(value)]));
   const constants = Object.fromEntries(enums.flat());
@@ -89,7 +90,7 @@ function layOut(structs) {
 const camel = (name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
 const pascal = (name) => camel(`_${name.replace(/^lapwing_/, '')}`);
 const nameOf = (struct, field) => RENAMED[`${struct}.${field}`] ?? camel(field);
-const wordOf = (name) => name.toLowerCase().replace(/^is_/, '').replaceAll('_', '-');
+const wordOf = (name) => name.toLowerCase().replaceAll('_', '-');
 
 function named(enums, prefix) {
   return enums
@@ -115,6 +116,7 @@ function koffiType(parameter) {
   const type = parameter.split(' ')[0];
   if (type === 'lapwing_result') return 'int32_t';
   if (type === 'lapwing_log_fn') return 'void *';
+  if (SCALARS[type] === SCALARS.uint32_t) return 'uint32_t';
   return type;
 }
 

@@ -23,7 +23,7 @@ enum class Errc : std::uint32_t {
   kOk = 0,
   kInvalidArgument = 1,  // the caller's arguments contradict each other or a stated limit
   kNoBus = 2,            // no bus at this directory, nothing of it left to read, no such channel
-  kInUse = 3,         // another process holds this bus, journal, path, recording or cursor
+  kInUse = 3,            // another process holds this bus, journal, path, recording or cursor
   kNotPermitted = 4,     // the kernel or an ownership check said no
   kNoSpace = 5,          // the disk or the tmpfs is full, before or while writing
   kSystem = 6,           // any other failed system call; the message carries errno

@@ -23,9 +23,9 @@ absl::Status check_free(Disk& disk, const std::string& path) {
 }
 
 absl::Status written_by_another(const std::string& path) {
-  return make_error(Errc::kInUse, absl::StrCat("another process is writing ", path, " (as ",
-                                                  path, kUnfinishedSuffix,
-                                                  "). Wait until it ends, or name another file."));
+  return make_error(Errc::kInUse, absl::StrCat("another process is writing ", path, " (as ", path,
+                                               kUnfinishedSuffix,
+                                               "). Wait until it ends, or name another file."));
 }
 
 }  // namespace

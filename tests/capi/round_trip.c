@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
     batch.rows = rows;
     batch.rows_bytes = sizeof rows;
     result = lapwing_subscriber_read(subscriber, &batch, INT64_C(10000000000), &error);
-    if (result == LAPWING_CLOSED) break;
+    if (result == LAPWING_ERROR_CLOSED) break;
     if (result != LAPWING_OK) return fail("read", result, &error);
     for (size_t i = 0; batch.kind == LAPWING_BATCH_RECORDS && i < batch.count; ++i) sum += rows[i];
   }

@@ -30,6 +30,7 @@ TABLE = (
 )
 LONG_FUNCTION = "void f() {\n" + "  g();\n" * code.FUNCTION_LINES_MAX + "}\n"
 TAB = "<details><summary>Go</summary>\n\n```go\na := 1\n```\n\n</details>\n"
+RENAMED = "| old | new | where |\n| --- | --- | --- |\n| `oldName`, `OlderName` | `newName` | Go |\n"
 MARKER = "TO" + "DO"
 REGISTRY = "https:/" + "/py" + "pi.org/simple"
 ELSEWHERE = "https:/" + "/example.invalid/x"
@@ -269,6 +270,11 @@ CASES = {
     text.no_registry_hosts: (
         [{"docs/a.md": "From PyPI or crates.io; see https://databento.com/docs\n"}],
         [{"deploy/a.sh": f"curl {REGISTRY}\n"}, {"docs/a.md": ELSEWHERE + "\n"}],
+    ),
+    text.no_old_names: (
+        [{"CHANGELOG.md": RENAMED, "docs/a.md": "`newName`, `on-oldName`, `oldNames`\n"}],
+        [{"CHANGELOG.md": RENAMED, "docs/a.md": "`oldName`\n"},
+         {"CHANGELOG.md": RENAMED, "bindings/go/a.go": "x.OlderName = 1\n"}],
     ),
     text.tabs_are_the_packages_own: (
         [{"README.md": TAB, "bindings/go/README.md": "```go\na := 1\n```\n"}],

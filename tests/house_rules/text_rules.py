@@ -138,5 +138,20 @@ def tabs_are_the_packages_own(tree):
             yield readme.finding(line, f"the lines of {match[1]} are in no document of a language")
 
 
-RULES = [tabs_are_the_packages_own, documents_exist, no_markers, no_machine_paths, no_registry_hosts, file_names]
+def no_old_names(tree):
+    """A name in the first column of the changelog's tables of renamed names stands nowhere else."""
+    if "CHANGELOG.md" not in tree:
+        return
+    rows = re.findall(r"^\| ((?:`[^`|]+`(?:, )?)+) \| `[^|]+ \| [^|]+ \|$", tree["CHANGELOG.md"].text, re.M)
+    old = {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
+    if not old:
+        return
+    pattern = r"(?<![\w-])(" + "|".join(sorted(map(re.escape, old), key=len, reverse=True)) + r")(?![\w-])"
+    for source in tree:
+        if source.path != "CHANGELOG.md":
+            for line, match in source.search(pattern):
+                yield source.finding(line, f"'{match[1]}' has another name now: see CHANGELOG.md")
+
+
+RULES = [no_old_names, tabs_are_the_packages_own, documents_exist, no_markers, no_machine_paths, no_registry_hosts, file_names]
 ADVICE = [text_form]

@@ -82,14 +82,14 @@ namespace Lapwing
     }
 
     /// <summary>What publish does where the journal is a whole ring behind.</summary>
-    public enum OnLag
+    public enum OnJournalLag
     {
         Wait = 1,
         Shed = 2,
     }
 
     /// <summary>What publish does once the journal has failed.</summary>
-    public enum OnFailure
+    public enum OnJournalFailure
     {
         Continue = 1,
         Stop = 2,
@@ -255,8 +255,8 @@ namespace Lapwing
         public long sync_interval_ns;
         public ulong retain_bytes;
         public ulong retain_age_ns;
-        public uint on_lag;
-        public uint on_failure;
+        public uint on_journal_lag;
+        public uint on_journal_failure;
         public IntPtr metadata;
         public UIntPtr metadata_bytes;
         public ulong source_id;

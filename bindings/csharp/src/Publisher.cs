@@ -44,10 +44,10 @@ namespace Lapwing
         public TimeSpan? RetainAge { get; set; }
 
         /// <summary>null: wait.</summary>
-        public OnLag? OnLag { get; set; }
+        public OnJournalLag? OnJournalLag { get; set; }
 
         /// <summary>null: continue.</summary>
-        public OnFailure? OnFailure { get; set; }
+        public OnJournalFailure? OnJournalFailure { get; set; }
 
         /// <summary>Raw DBN metadata of the feed.</summary>
         public byte[] Metadata { get; set; }
@@ -88,8 +88,8 @@ namespace Lapwing
             sync_interval_ns = Option.SpanOrNever(nameof(SyncInterval), SyncInterval),
             retain_bytes = RetainBytes,
             retain_age_ns = (ulong)Option.Span(nameof(RetainAge), RetainAge),
-            on_lag = Option.Choice(nameof(OnLag), OnLag),
-            on_failure = Option.Choice(nameof(OnFailure), OnFailure),
+            on_journal_lag = Option.Choice(nameof(OnJournalLag), OnJournalLag),
+            on_journal_failure = Option.Choice(nameof(OnJournalFailure), OnJournalFailure),
             metadata = kept.Add(Metadata),
             metadata_bytes = (UIntPtr)(Metadata?.Length ?? 0),
             source_id = SourceId,

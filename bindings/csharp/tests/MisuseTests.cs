@@ -119,9 +119,9 @@ static class MisuseTests
         using (var books = new Books())
         {
             Action<Action<PublisherOptions>> publisher = change => BusTests.PublisherOf(folder["bus"], change).Dispose();
-            invalid("OnLag is 7; it can be: Wait, Shed", () => publisher(options => options.OnLag = (OnLag)7));
-            invalid("OnLag is 0; it can be", () => publisher(options => options.OnLag = 0));
-            invalid("OnFailure is 7; it can be: Continue, Stop", () => publisher(options => options.OnFailure = (OnFailure)7));
+            invalid("OnJournalLag is 7; it can be: Wait, Shed", () => publisher(options => options.OnJournalLag = (OnJournalLag)7));
+            invalid("OnJournalLag is 0; it can be", () => publisher(options => options.OnJournalLag = 0));
+            invalid("OnJournalFailure is 7; it can be: Continue, Stop", () => publisher(options => options.OnJournalFailure = (OnJournalFailure)7));
             invalid("RecordBytes is -1", () => publisher(options => options.RecordBytes = -1));
             invalid("Capacity is -1", () => publisher(options => options.Capacity = -1));
             invalid("SegmentBytes is -1", () => publisher(options => options.SegmentBytes = -1));

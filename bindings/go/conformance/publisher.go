@@ -77,9 +77,9 @@ func publisherOpen(d *driver, s step) []string {
 		SegmentBytes: s.number("segment_bytes"),
 		SyncInterval: s.millis("sync_interval_ms"),
 		RetainBytes:  s.number("retain_bytes"),
-		OnLag: pick(s, "on_lag", map[string]lapwing.OnLag{
+		OnJournalLag: pick(s, "on_journal_lag", map[string]lapwing.OnJournalLag{
 			"wait": lapwing.LagWait, "shed": lapwing.LagShed}),
-		OnFailure: pick(s, "on_failure", map[string]lapwing.OnFailure{
+		OnJournalFailure: pick(s, "on_journal_failure", map[string]lapwing.OnJournalFailure{
 			"continue": lapwing.FailureContinue, "stop": lapwing.FailureStop}),
 		NoJournal:    s.is("no_journal"),
 		Resume:       s.is("resume"),

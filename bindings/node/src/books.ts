@@ -44,7 +44,7 @@ export class Books extends Handle {
   find(key: BookKey): Book | undefined {
     const book = new Struct(layouts.lapwing_book);
     const result = native.lapwing_books_find(this.pointer, keyOf(key), book.bytes, errorMemory.bytes);
-    if (result === constants.NOT_FOUND) return undefined;
+    if (result === constants.ERROR_NOT_FOUND) return undefined;
     check(result);
     return book.read() as unknown as Book;
   }
@@ -77,7 +77,7 @@ export class Books extends Handle {
       const rows = new Struct(layout, max);
       const count = new Cell();
       const result = read(rows.bytes, max, count.bytes);
-      if (result === constants.TOO_SMALL) {
+      if (result === constants.ERROR_TOO_SMALL) {
         max = Number(count.value);
         continue;
       }

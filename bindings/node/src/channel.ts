@@ -54,9 +54,9 @@ export interface ChannelInfo extends Omit<RawChannelInfo, 'role'> {
 }
 
 const ROLES: Readonly<Record<Role, number>> = {
-  producer: constants.PRODUCER,
-  consumer: constants.CONSUMER,
-  duplex: constants.DUPLEX,
+  producer: constants.CHANNEL_ROLE_PRODUCER,
+  consumer: constants.CHANNEL_ROLE_CONSUMER,
+  duplex: constants.CHANNEL_ROLE_DUPLEX,
 };
 const WAIT = {
   busy: constants.WAIT_BUSY,
@@ -157,7 +157,7 @@ export abstract class Channel extends Handle {
     );
     void kept;
     const count = Number(sent.value);
-    if (result === constants.OK || result === constants.WOULD_BLOCK) return count;
+    if (result === constants.OK || result === constants.ERROR_WOULD_BLOCK) return count;
     throw Object.assign(errorMemory.thrown(result), { sent: count });
   }
 
@@ -188,7 +188,7 @@ export abstract class Channel extends Handle {
   /** Ends the channel: the other side learns it at once. What waits here ends with closed. Idempotent. */
   close(): void {
     check(native.lapwing_channel_close(this.pointer, errorMemory.bytes));
-    this.waits.end(new LapwingError(constants.CLOSED, 'the channel was closed by this side'));
+    this.waits.end(new LapwingError(constants.ERROR_CLOSED, 'the channel was closed by this side'));
   }
 }
 

@@ -90,7 +90,7 @@ export class Consumer extends Channel {
     const result = native.lapwing_channel_peek(
       this.pointer, bytes, max, 0, this.#count.bytes, errorMemory.bytes,
     );
-    if (result === constants.WOULD_BLOCK) return undefined;
+    if (result === constants.ERROR_WOULD_BLOCK) return undefined;
     check(result);
     const length = Number(this.#count.value);
     const messages: M[] = [];

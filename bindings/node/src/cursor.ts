@@ -54,7 +54,7 @@ export class Cursor extends Handle {
     const result = native.lapwing_cursor_position(
       this.pointer, position.bytes, bytes.bytes, file.bytes, errorMemory.bytes,
     );
-    if (result === constants.NOT_FOUND) return undefined;
+    if (result === constants.ERROR_NOT_FOUND) return undefined;
     check(result);
     return { position: readPosition(position), output: { bytes: bytes.value, file: file.value } };
   }

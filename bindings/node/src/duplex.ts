@@ -179,7 +179,7 @@ export class Duplex extends Channel {
     view.setBigUint64(REPLY.call.offset, 0n, true);
     const result = native.lapwing_channel_finish(this.pointer, 0, 0, bytes, errorMemory.bytes);
     const call = view.getBigUint64(REPLY.call.offset, true);
-    if (result === constants.WOULD_BLOCK && call === 0n) return undefined;
+    if (result === constants.ERROR_WOULD_BLOCK && call === 0n) return undefined;
     if (call === 0n) throw errorMemory.thrown(result);
     ++this.#endCount;
     this.#deadlines.delete(call);
@@ -222,7 +222,7 @@ export class Duplex extends Channel {
   #next(): Incoming | undefined {
     const { view, bytes } = this.#reply;
     const result = native.lapwing_channel_next(this.pointer, 0, bytes, errorMemory.bytes);
-    if (result === constants.WOULD_BLOCK) return undefined;
+    if (result === constants.ERROR_WOULD_BLOCK) return undefined;
     check(result);
     const call = view.getBigUint64(REPLY.call.offset, true);
     return { ...copiedMessage(view, REPLY.message.offset), call };
@@ -250,7 +250,7 @@ export class Duplex extends Channel {
     checkWait('reply', options);
     const attempt = () => {
       const result = native.lapwing_channel_reply(this.pointer, reply.bytes, 0, errorMemory.bytes);
-      if (result === constants.WOULD_BLOCK) return undefined;
+      if (result === constants.ERROR_WOULD_BLOCK) return undefined;
       check(result);
       return true;
     };

@@ -40,9 +40,9 @@ export function errorName(number: number): string {
   return name;
 }
 
-export const misuse = (message: string) => new LapwingError(constants.MISUSE, message);
+export const misuse = (message: string) => new LapwingError(constants.ERROR_MISUSE, message);
 export const invalid = (message: string) =>
-  new LapwingError(constants.INVALID_ARGUMENT, message);
+  new LapwingError(constants.ERROR_INVALID_ARGUMENT, message);
 
 export function isCode(error: unknown, code: ErrorCode): error is LapwingError {
   return error instanceof LapwingError && error.code === code;

@@ -143,7 +143,7 @@ export abstract class Handle {
         [...before, timeoutNs(left), ...outs, error.bytes],
         signal,
       );
-      if (result === constants.INTERRUPTED) {
+      if (result === constants.ERROR_INTERRUPTED) {
         this.#hasStaleInterrupt = false;
         signal?.throwIfAborted();
         if (wasStale) continue;
@@ -169,7 +169,7 @@ export abstract class Handle {
     this.#inThread = call;
     try {
       const result = await call;
-      if (wasRaised && result !== constants.INTERRUPTED) this.#hasStaleInterrupt = true;
+      if (wasRaised && result !== constants.ERROR_INTERRUPTED) this.#hasStaleInterrupt = true;
       return result;
     } finally {
       this.#inThread = undefined;

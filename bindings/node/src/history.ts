@@ -33,7 +33,7 @@ export class History extends Handle {
     const result = await batch.lend((struct) =>
       this.inThread('lapwing_history_read', [first, struct.bytes, error.bytes]),
     );
-    if (result === constants.TOO_SMALL) throw Object.assign(error.thrown(result), { rowBytes: batch.rowBytes });
+    if (result === constants.ERROR_TOO_SMALL) throw Object.assign(error.thrown(result), { rowBytes: batch.rowBytes });
     check(result, error);
     return batch;
   }

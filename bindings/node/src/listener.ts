@@ -75,7 +75,7 @@ export class Listener extends Handle {
       const result = native.lapwing_listener_accept(
         this.pointer, number, struct.bytes, 0, cell.bytes, errorMemory.bytes,
       );
-      if (result === constants.WOULD_BLOCK) return undefined;
+      if (result === constants.ERROR_WOULD_BLOCK) return undefined;
       check(result);
       return true;
     };

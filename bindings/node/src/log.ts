@@ -28,7 +28,7 @@ function readAll(onLine: (line: string) => void): void {
   for (;;) {
     const result = native.lapwing_log_read(line, line.length, dropped.bytes);
     if (dropped.value > 0n) onLine(`${dropped.value} lines of the log were dropped`);
-    if (result === constants.WOULD_BLOCK) return;
+    if (result === constants.ERROR_WOULD_BLOCK) return;
     check(result);
     onLine(textAt(new DataView(line.buffer), 0, line.length));
   }

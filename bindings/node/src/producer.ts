@@ -69,7 +69,7 @@ export class Producer extends Channel {
   #tryClaim(bytes: number): Claim | undefined {
     this.#drop();
     const result = native.lapwing_channel_claim(this.pointer, bytes, 0, this.#address.bytes, errorMemory.bytes);
-    if (result === constants.WOULD_BLOCK) return undefined;
+    if (result === constants.ERROR_WOULD_BLOCK) return undefined;
     check(result);
     if (this.#room.length < bytes) this.#room = new Uint8Array(new ArrayBuffer(bytes));
     const claim: Claim = new Claim(this.#room.subarray(0, bytes), (send) => this.#end(claim, send));

@@ -34,9 +34,9 @@ export interface PublisherOptions {
   /** Likewise, of a segment's newest record. */
   retainAgeMs?: number;
   /** The journal is a whole ring behind: wait for the disk, or give the journal up. Default: wait. */
-  onLag?: 'wait' | 'shed';
+  onJournalLag?: 'wait' | 'shed';
   /** The journal has failed. Default: publishing goes on live. */
-  onFailure?: 'continue' | 'stop';
+  onJournalFailure?: 'continue' | 'stop';
   /** Raw DBN metadata of the feed. */
   metadata?: Uint8Array;
   /** Of the source of the records; the journal keeps it. */
@@ -60,11 +60,11 @@ export interface PublishOptions extends WaitOptions {
 
 const OPTIONS: readonly (keyof PublisherOptions)[] = [
   'directory', 'name', 'schema', 'description', 'recordBytes', 'capacity', 'ringDirectory', 'journalDirectory',
-  'segmentBytes', 'syncIntervalMs', 'retainBytes', 'retainAgeMs', 'onLag', 'onFailure', 'metadata', 'sourceId',
+  'segmentBytes', 'syncIntervalMs', 'retainBytes', 'retainAgeMs', 'onJournalLag', 'onJournalFailure', 'metadata', 'sourceId',
   'sourceOffset', 'noJournal', 'hugePages', 'resume', 'group',
 ];
-const ON_LAG = { wait: constants.ON_LAG_WAIT, shed: constants.ON_LAG_SHED };
-const ON_FAILURE = { continue: constants.ON_FAILURE_CONTINUE, stop: constants.ON_FAILURE_STOP };
+const ON_JOURNAL_LAG = { wait: constants.ON_JOURNAL_LAG_WAIT, shed: constants.ON_JOURNAL_LAG_SHED };
+const ON_JOURNAL_FAILURE = { continue: constants.ON_JOURNAL_FAILURE_CONTINUE, stop: constants.ON_JOURNAL_FAILURE_STOP };
 const OPEN_MS = 10_000;
 
 function encoded(options: PublisherOptions): Struct {
@@ -91,8 +91,8 @@ function encoded(options: PublisherOptions): Struct {
     sync_interval_ns: durationNs('syncIntervalMs', options.syncIntervalMs),
     retain_bytes: options.retainBytes,
     retain_age_ns: options.retainAgeMs === Infinity ? undefined : retainAgeNs,
-    on_lag: wordOf('onLag', options.onLag, ON_LAG),
-    on_failure: wordOf('onFailure', options.onFailure, ON_FAILURE),
+    on_journal_lag: wordOf('onJournalLag', options.onJournalLag, ON_JOURNAL_LAG),
+    on_journal_failure: wordOf('onJournalFailure', options.onJournalFailure, ON_JOURNAL_FAILURE),
     metadata: options.metadata,
     metadata_bytes: options.metadata?.length,
     source_id: options.sourceId,

@@ -130,7 +130,7 @@ const ACCESS: Readonly<Record<FieldType, Access>> = {
   },
 };
 
-const TYPES = Object.keys(ACCESS) as FieldType[]; // in the order of LAPWING_INT8 and so on
+const TYPES = Object.keys(ACCESS) as FieldType[]; // in the order of LAPWING_TYPE_INT8 and so on
 const UNITS: readonly FieldUnit[] = ['plain', 'price', 'utc_ns', 'flags'];
 const ROLES: readonly FieldRole[] = ['data', 'time', 'key', 'publish_time', 'spare'];
 
@@ -158,7 +158,7 @@ export class Schema {
         errorMemory.bytes,
       ) as number;
     const result = ask(null, 0, null);
-    if (result !== constants.TOO_SMALL) check(result);
+    if (result !== constants.ERROR_TOO_SMALL) check(result);
     const count = struct.number('field_count');
     const fields = new Struct(layouts.lapwing_field, count);
     const text = new Uint8Array(new ArrayBuffer(struct.number('text_bytes')));

@@ -248,7 +248,7 @@ export class Subscriber extends Handle {
       this.pointer, batch.struct.bytes, 0, errorMemory.bytes,
     );
     if (result === constants.OK) return batch;
-    if (result === constants.WOULD_BLOCK) return undefined;
+    if (result === constants.ERROR_WOULD_BLOCK) return undefined;
     throw withRowBytes(errorMemory.thrown(result), batch);
   }
 
@@ -279,7 +279,7 @@ export class Subscriber extends Handle {
       this.pointer, record, record.length, timeout, this.#sequence.bytes,
     );
     if (result === constants.OK) return this.#sequence.value;
-    if (result === constants.WOULD_BLOCK) return undefined;
+    if (result === constants.ERROR_WOULD_BLOCK) return undefined;
     throw takeError(result);
   }
 
@@ -355,7 +355,7 @@ function withRowBytes(error: LapwingError, batch: Batch): LapwingError {
 }
 
 function takeError(result: number): LapwingError {
-  if (result === constants.EVENT_DUE) {
+  if (result === constants.ERROR_EVENT_DUE) {
     return new LapwingError(result, 'an event stands before the next record: read() it');
   }
   return new LapwingError(result, `take() failed with ${errorName(result)}; read() has the words`);

@@ -44,11 +44,11 @@ function breath(): Promise<void> | undefined {
 }
 
 export const interrupted = () =>
-  new LapwingError(constants.INTERRUPTED, 'interrupt() ended the wait');
+  new LapwingError(constants.ERROR_INTERRUPTED, 'interrupt() ended the wait');
 const timedOut = () =>
-  new LapwingError(constants.TIMED_OUT, 'nothing came before the timeout');
+  new LapwingError(constants.ERROR_TIMED_OUT, 'nothing came before the timeout');
 const wouldBlock = () =>
-  new LapwingError(constants.WOULD_BLOCK, 'nothing is there now, and the timeout is 0');
+  new LapwingError(constants.ERROR_WOULD_BLOCK, 'nothing is there now, and the timeout is 0');
 
 export class Waits {
   readonly #source: Source;

@@ -73,7 +73,7 @@ class Books : public Handle {
     const lapwing_result result =
         api.books_list(books_, static_cast<lapwing_book_key*>(memory.data()),
                        memory.bytes() / sizeof(lapwing_book_key), &count, &failure);
-    if (result != LAPWING_TOO_SMALL) check(result, failure);
+    if (result != LAPWING_ERROR_TOO_SMALL) check(result, failure);
     return count;
   }
 
@@ -110,14 +110,14 @@ class Books : public Handle {
         api.books_orders(books_, key_of(publisher_id, instrument_id), side, level,
                          static_cast<lapwing_order*>(memory.data()),
                          memory.bytes() / sizeof(lapwing_order), &count, &failure);
-    if (result != LAPWING_TOO_SMALL) check(result, failure);
+    if (result != LAPWING_ERROR_TOO_SMALL) check(result, failure);
     return count;
   }
 
  private:
   static void check_column(const Memory& column, std::size_t rows) {
     if (column.column() != nullptr && column.column_rows() < rows) {
-      raise(LAPWING_INVALID_ARGUMENT,
+      raise(LAPWING_ERROR_INVALID_ARGUMENT,
             "a column has fewer numbers than there are rows. Pass the item as it was read");
     }
   }

@@ -56,7 +56,7 @@ PyType_Slot kBufferSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_buf
 
 // Raises misuse while a view is alive. `what` says of what.
 inline void check_no_view(const Borrowed& borrowed, const char* why) {
-  if (borrowed.views > 0) raise(LAPWING_MISUSE, why);
+  if (borrowed.views > 0) raise(LAPWING_ERROR_MISUSE, why);
 }
 
 }  // namespace lapwing_python

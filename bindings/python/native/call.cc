@@ -69,7 +69,7 @@ void Handle::destroy() {
 
 Use::Use(Handle& handle) : handle_(handle) {
   if (handle.is_busy) {
-    raise(LAPWING_MISUSE,
+    raise(LAPWING_ERROR_MISUSE,
           "another thread is inside a call of this object. One thread at a time may use it: end "
           "the other one's wait with interrupt()");
   }
@@ -161,7 +161,7 @@ bool has_objects(nb::handle dtype) {
 // not addresses.
 void refuse_objects(nb::handle memory) {
   if (!is_array(memory) || !has_objects(dtype_of(memory))) return;
-  raise(LAPWING_INVALID_ARGUMENT,
+  raise(LAPWING_ERROR_INVALID_ARGUMENT,
         "the array holds Python objects. Pass one whose dtype is of plain fields");
 }
 
@@ -216,7 +216,7 @@ std::uint64_t* Memory::column() const {
   if (view_.obj == nullptr) return nullptr;
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(view_.buf) % alignof(std::uint64_t) == 0;
   if (view_.itemsize != sizeof(std::uint64_t) || !is_aligned) {
-    raise(LAPWING_INVALID_ARGUMENT,
+    raise(LAPWING_ERROR_INVALID_ARGUMENT,
           "a column holds 8-byte numbers. Pass numpy.empty(rows, numpy.uint64)");
   }
   return static_cast<std::uint64_t*>(view_.buf);

@@ -143,9 +143,9 @@ lapwing_result call_whole(Handle& handle, std::int64_t timeout_ns, Call&& call) 
       const WithoutGil released;
       result = call(left);
     }
-    if (result != LAPWING_INTERRUPTED || was_interrupted(handle)) return result;
+    if (result != LAPWING_ERROR_INTERRUPTED || was_interrupted(handle)) return result;
     left = timeout.left();
-    if (left == 0) return timeout_ns == 0 ? LAPWING_WOULD_BLOCK : LAPWING_TIMED_OUT;
+    if (left == 0) return timeout_ns == 0 ? LAPWING_ERROR_WOULD_BLOCK : LAPWING_ERROR_TIMED_OUT;
   }
 }
 
@@ -160,9 +160,9 @@ lapwing_result wait(Handle& handle, std::int64_t timeout_ns, Gil gil, Call&& cal
     const WithoutGil released;
     result = call(std::int64_t{0});
   }
-  if (result == LAPWING_INTERRUPTED) {
+  if (result == LAPWING_ERROR_INTERRUPTED) {
     if (was_interrupted(handle)) return result;
-  } else if (result != LAPWING_WOULD_BLOCK || timeout_ns == 0) {
+  } else if (result != LAPWING_ERROR_WOULD_BLOCK || timeout_ns == 0) {
     return result;
   }
   const bool is_short = timeout_ns >= 0 && timeout_ns <= kShortWaitNs;
@@ -171,13 +171,13 @@ lapwing_result wait(Handle& handle, std::int64_t timeout_ns, Gil gil, Call&& cal
     const WithoutGil released;
     result = call(is_short ? timeout_ns : kShortWaitNs);
   }
-  if (result == LAPWING_INTERRUPTED) {
+  if (result == LAPWING_ERROR_INTERRUPTED) {
     if (was_interrupted(handle)) return result;
-  } else if (result != LAPWING_TIMED_OUT || is_short) {
+  } else if (result != LAPWING_ERROR_TIMED_OUT || is_short) {
     return result;
   }
   const std::int64_t left = timeout.left();
-  return left == 0 ? LAPWING_TIMED_OUT : call_whole(handle, left, call);
+  return left == 0 ? LAPWING_ERROR_TIMED_OUT : call_whole(handle, left, call);
 }
 
 // Refuses arrays whose fields differ from those of a bus's records. Remembers the dtype that was

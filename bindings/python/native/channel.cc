@@ -73,11 +73,11 @@ void Channel::check_unused() {
   if (!is_viewed) return;
   Failure failure;
   if (api.channel_close(channel_, &failure) == LAPWING_OK) {
-    raise(LAPWING_MISUSE,
+    raise(LAPWING_ERROR_MISUSE,
           "the channel is closed, but a view of its memory is alive. Delete the view, then "
           "destroy() gives the memory back");
   }
-  raise(LAPWING_MISUSE, "a view of the channel's memory is alive. Delete it, then destroy()");
+  raise(LAPWING_ERROR_MISUSE, "a view of the channel's memory is alive. Delete it, then destroy()");
 }
 
 void Channel::free_now() {

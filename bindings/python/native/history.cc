@@ -28,7 +28,7 @@ class View : public BorrowedMemory {
 
   void unmap() {
     check_no_view(*borrowed, "an array of these rows is alive. Delete it, then close the view");
-    if (borrowed->is_ended) raise(LAPWING_MISUSE, "the view was closed already");
+    if (borrowed->is_ended) raise(LAPWING_ERROR_MISUSE, "the view was closed already");
     end();
   }
   bool is_open() const { return !borrowed->is_ended; }

@@ -47,7 +47,7 @@ class Publisher : public Handle {
     const std::size_t item = memory.item_bytes();
     const std::size_t row_bytes = item > 1 ? item : record_bytes_;
     if (row_bytes == 0 || memory.bytes() % row_bytes != 0) {
-      raise(LAPWING_INVALID_ARGUMENT,
+      raise(LAPWING_ERROR_INVALID_ARGUMENT,
             "the bytes are not a whole number of records. Pass an array of the bus's record type, "
             "or bytes of a multiple of record_bytes");
     }
@@ -113,7 +113,7 @@ void open(Publisher* self, const std::string& directory, const std::string& name
           std::uint64_t capacity, const std::string& ring_directory,
           const std::string& journal_directory, std::uint64_t segment_bytes,
           std::int64_t sync_interval_ns, std::uint64_t retain_bytes, std::uint64_t retain_age_ns,
-          std::uint32_t on_lag, std::uint32_t on_failure, const nb::bytes& metadata,
+          std::uint32_t on_journal_lag, std::uint32_t on_journal_failure, const nb::bytes& metadata,
           std::uint64_t source_id, std::uint64_t source_offset, std::uint32_t flags,
           std::uint32_t group, std::int64_t timeout_ns) {
   lapwing_publisher_options options = {};
@@ -132,8 +132,8 @@ void open(Publisher* self, const std::string& directory, const std::string& name
   options.sync_interval_ns = sync_interval_ns;
   options.retain_bytes = retain_bytes;
   options.retain_age_ns = retain_age_ns;
-  options.on_lag = on_lag;
-  options.on_failure = on_failure;
+  options.on_journal_lag = on_journal_lag;
+  options.on_journal_failure = on_journal_failure;
   options.metadata = metadata.size() == 0 ? nullptr : metadata.c_str();
   options.metadata_bytes = metadata.size();
   options.source_id = source_id;
@@ -149,9 +149,9 @@ void bind_publisher(nb::module_& module) {
       .def("__init__", &open, nb::kw_only(), arg("directory"), arg("name"), arg("schema"),
            arg("description"), arg("record_bytes"), arg("capacity"), arg("ring_directory"),
            arg("journal_directory"), arg("segment_bytes"), arg("sync_interval_ns"),
-           arg("retain_bytes"), arg("retain_age_ns"), arg("on_lag"), arg("on_failure"),
-           arg("metadata"), arg("source_id"), arg("source_offset"), arg("flags"), arg("group"),
-           arg("timeout_ns"))
+           arg("retain_bytes"), arg("retain_age_ns"), arg("on_journal_lag"),
+           arg("on_journal_failure"), arg("metadata"), arg("source_id"), arg("source_offset"),
+           arg("flags"), arg("group"), arg("timeout_ns"))
       .def("check_rows", &Publisher::check_rows, arg("check").none(), nb::sig(kCheckRowsSignature))
       .def("publish", &Publisher::publish, arg("records"), arg("timeout_ns"))
       .def("flush", &Publisher::flush, arg("timeout_ns"))

@@ -26,7 +26,7 @@ nb::tuple fields_of(const std::string& directory, const std::string& name) {
                                  fields.size(), text.data(), text.size(), &failure);
     }
     if (result == LAPWING_OK) break;
-    if (result != LAPWING_TOO_SMALL) raise(result, failure);
+    if (result != LAPWING_ERROR_TOO_SMALL) raise(result, failure);
     fields.resize(schema.field_count);
     text.resize(schema.text_bytes);
   }

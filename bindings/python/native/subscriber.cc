@@ -84,8 +84,9 @@ class Subscriber : public Handle {
  private:
   // take() has no words of its own.
   static const char* why_nothing_was_taken(lapwing_result result) {
-    if (result == LAPWING_EVENT_DUE) return "an event stands before the next record: read() it";
-    if (result == LAPWING_RECORD_SIZE) return "the memory is not of the size of a record";
+    if (result == LAPWING_ERROR_EVENT_DUE)
+      return "an event stands before the next record: read() it";
+    if (result == LAPWING_ERROR_RECORD_SIZE) return "the memory is not of the size of a record";
     return "no record was taken; read() says more";
   }
 

@@ -133,7 +133,7 @@ void bind_position(nb::module_& module) {
           "__init__",
           [](lapwing_position* self, const nb::bytes& from) {
             if (from.size() != sizeof *self) {
-              raise(LAPWING_INVALID_ARGUMENT, "a stored position has 40 bytes");
+              raise(LAPWING_ERROR_INVALID_ARGUMENT, "a stored position has 40 bytes");
             }
             std::memcpy(self, from.c_str(), sizeof *self);
           },

@@ -115,7 +115,7 @@ def test_an_unknown_name_is_refused(call):
 
 @pytest.mark.parametrize(
     ("call", "name"),
-    [(publisher, "on_lag"), (publisher, "on_failure"), (subscriber, "on_gap"), (connect, "wait")],
+    [(publisher, "on_journal_lag"), (publisher, "on_journal_failure"), (subscriber, "on_gap"), (connect, "wait")],
 )
 def test_a_wrong_word_is_answered_with_the_words(call, name):
     with pytest.raises(lapwing.Error, match="it can be: "):

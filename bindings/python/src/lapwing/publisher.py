@@ -47,8 +47,8 @@ class Publisher(Handle[_native.Publisher]):
         sync_interval: float | None = None,
         retain_bytes: int = 0,
         retain_age: float | None = None,
-        on_lag: Literal["wait", "shed"] = "wait",
-        on_failure: Literal["continue", "stop"] = "continue",
+        on_journal_lag: Literal["wait", "shed"] = "wait",
+        on_journal_failure: Literal["continue", "stop"] = "continue",
         metadata: bytes = b"",
         resume: bool = False,
         source_id: int = 0,
@@ -66,8 +66,8 @@ class Publisher(Handle[_native.Publisher]):
         capacity       slots, a power of two; 0: what fits, up to 1,048,576
         sync_interval  seconds; None: 0.01; math.inf: on request only
         retain_age     seconds; None: no limit
-        on_lag         the journal is a whole ring behind: "wait" for the disk, or "shed" it
-        on_failure     the journal has failed: "continue" live, or "stop"
+        on_journal_lag         the journal is a whole ring behind: "wait" for the disk, or "shed" it
+        on_journal_failure     the journal has failed: "continue" live, or "stop"
         group          a gid whose members may read
         """
         flags = flags_of(
@@ -89,8 +89,8 @@ class Publisher(Handle[_native.Publisher]):
             "sync_interval_ns": duration_ns("sync_interval", sync_interval),
             "retain_bytes": whole("retain_bytes", retain_bytes),
             "retain_age_ns": max(0, duration_ns("retain_age", retain_age)),
-            "on_lag": number_of("on_lag", on_lag, _ON_LAG),
-            "on_failure": number_of("on_failure", on_failure, _ON_FAILURE),
+            "on_journal_lag": number_of("on_journal_lag", on_journal_lag, _ON_LAG),
+            "on_journal_failure": number_of("on_journal_failure", on_journal_failure, _ON_FAILURE),
             "metadata": _bytes_of("metadata", metadata),
             "source_id": whole("source_id", source_id),
             "source_offset": whole("source_offset", source_offset),

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use lapwing::{Code, OnFailure, OnLag, Publisher, PublisherOptions, Schema, SyncInterval};
+use lapwing::{
+    Code, OnJournalFailure, OnJournalLag, Publisher, PublisherOptions, Schema, SyncInterval,
+};
 
 use crate::answer::{ok, Answer, Failure};
 use crate::objects::Objects;
@@ -91,10 +93,13 @@ fn options(step: &Step) -> Result<PublisherOptions, Failure> {
             Some(_) => SyncInterval::Every(Duration::from_millis(step.number("sync_interval_ms")?)),
         },
         retain_bytes: step.number_or("retain_bytes", 0)?,
-        on_lag: step.one_of("on_lag", &[("wait", OnLag::Wait), ("shed", OnLag::Shed)])?,
-        on_failure: step.one_of(
-            "on_failure",
-            &[("continue", OnFailure::Continue), ("stop", OnFailure::Stop)],
+        on_journal_lag: step.one_of(
+            "on_journal_lag",
+            &[("wait", OnJournalLag::Wait), ("shed", OnJournalLag::Shed)],
+        )?,
+        on_journal_failure: step.one_of(
+            "on_journal_failure",
+            &[("continue", OnJournalFailure::Continue), ("stop", OnJournalFailure::Stop)],
         )?,
         source_id: step.number_or("source_id", 0)?,
         source_offset: step.number_or("source_offset", 0)?,

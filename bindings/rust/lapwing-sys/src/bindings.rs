@@ -4,40 +4,40 @@ pub const LAPWING_ABI_MAJOR: u32 = 1;
 pub const LAPWING_ABI_MINOR: u32 = 0;
 pub type lapwing_result = i32;
 pub const LAPWING_OK: _bindgen_ty_1 = 0;
-pub const LAPWING_INVALID_ARGUMENT: _bindgen_ty_1 = 1;
-pub const LAPWING_NO_BUS: _bindgen_ty_1 = 2;
-pub const LAPWING_IN_USE: _bindgen_ty_1 = 3;
-pub const LAPWING_NOT_PERMITTED: _bindgen_ty_1 = 4;
-pub const LAPWING_NO_SPACE: _bindgen_ty_1 = 5;
-pub const LAPWING_SYSTEM: _bindgen_ty_1 = 6;
-pub const LAPWING_DAMAGED: _bindgen_ty_1 = 7;
-pub const LAPWING_ABI_MISMATCH: _bindgen_ty_1 = 8;
-pub const LAPWING_NOT_A_LAPWING_FILE: _bindgen_ty_1 = 9;
-pub const LAPWING_JOURNAL_FAILED: _bindgen_ty_1 = 10;
-pub const LAPWING_NO_JOURNAL: _bindgen_ty_1 = 11;
-pub const LAPWING_PRUNED: _bindgen_ty_1 = 12;
-pub const LAPWING_TIMED_OUT: _bindgen_ty_1 = 13;
-pub const LAPWING_PUBLISHER_GONE: _bindgen_ty_1 = 14;
-pub const LAPWING_REFUSED: _bindgen_ty_1 = 15;
-pub const LAPWING_PROTOCOL: _bindgen_ty_1 = 16;
-pub const LAPWING_BAD_INPUT: _bindgen_ty_1 = 17;
-pub const LAPWING_RECORD_SIZE: _bindgen_ty_1 = 18;
-pub const LAPWING_PATH_TOO_LONG: _bindgen_ty_1 = 19;
-pub const LAPWING_CLOSED: _bindgen_ty_1 = 20;
-pub const LAPWING_RESET: _bindgen_ty_1 = 21;
-pub const LAPWING_UNSUPPORTED: _bindgen_ty_1 = 22;
-pub const LAPWING_LIMIT: _bindgen_ty_1 = 23;
-pub const LAPWING_NOT_FOUND: _bindgen_ty_1 = 24;
-pub const LAPWING_STOPPED_AT_GAP: _bindgen_ty_1 = 25;
-pub const LAPWING_PEER_GONE: _bindgen_ty_1 = 26;
-pub const LAPWING_CORRUPT: _bindgen_ty_1 = 27;
-pub const LAPWING_WOULD_BLOCK: _bindgen_ty_1 = 28;
-pub const LAPWING_MISUSE: _bindgen_ty_1 = 29;
-pub const LAPWING_INTERRUPTED: _bindgen_ty_1 = 30;
-pub const LAPWING_TOO_SMALL: _bindgen_ty_1 = 31;
-pub const LAPWING_NO_MEMORY: _bindgen_ty_1 = 32;
-pub const LAPWING_FORKED: _bindgen_ty_1 = 33;
-pub const LAPWING_EVENT_DUE: _bindgen_ty_1 = 34;
+pub const LAPWING_ERROR_INVALID_ARGUMENT: _bindgen_ty_1 = 1;
+pub const LAPWING_ERROR_NO_BUS: _bindgen_ty_1 = 2;
+pub const LAPWING_ERROR_IN_USE: _bindgen_ty_1 = 3;
+pub const LAPWING_ERROR_NOT_PERMITTED: _bindgen_ty_1 = 4;
+pub const LAPWING_ERROR_NO_SPACE: _bindgen_ty_1 = 5;
+pub const LAPWING_ERROR_SYSTEM: _bindgen_ty_1 = 6;
+pub const LAPWING_ERROR_DAMAGED: _bindgen_ty_1 = 7;
+pub const LAPWING_ERROR_ABI_MISMATCH: _bindgen_ty_1 = 8;
+pub const LAPWING_ERROR_NOT_A_LAPWING_FILE: _bindgen_ty_1 = 9;
+pub const LAPWING_ERROR_JOURNAL_FAILED: _bindgen_ty_1 = 10;
+pub const LAPWING_ERROR_NO_JOURNAL: _bindgen_ty_1 = 11;
+pub const LAPWING_ERROR_PRUNED: _bindgen_ty_1 = 12;
+pub const LAPWING_ERROR_TIMED_OUT: _bindgen_ty_1 = 13;
+pub const LAPWING_ERROR_PUBLISHER_GONE: _bindgen_ty_1 = 14;
+pub const LAPWING_ERROR_REFUSED: _bindgen_ty_1 = 15;
+pub const LAPWING_ERROR_PROTOCOL: _bindgen_ty_1 = 16;
+pub const LAPWING_ERROR_BAD_INPUT: _bindgen_ty_1 = 17;
+pub const LAPWING_ERROR_RECORD_SIZE: _bindgen_ty_1 = 18;
+pub const LAPWING_ERROR_PATH_TOO_LONG: _bindgen_ty_1 = 19;
+pub const LAPWING_ERROR_CLOSED: _bindgen_ty_1 = 20;
+pub const LAPWING_ERROR_RESET: _bindgen_ty_1 = 21;
+pub const LAPWING_ERROR_UNSUPPORTED: _bindgen_ty_1 = 22;
+pub const LAPWING_ERROR_LIMIT: _bindgen_ty_1 = 23;
+pub const LAPWING_ERROR_NOT_FOUND: _bindgen_ty_1 = 24;
+pub const LAPWING_ERROR_STOPPED_AT_GAP: _bindgen_ty_1 = 25;
+pub const LAPWING_ERROR_PEER_GONE: _bindgen_ty_1 = 26;
+pub const LAPWING_ERROR_CORRUPT: _bindgen_ty_1 = 27;
+pub const LAPWING_ERROR_WOULD_BLOCK: _bindgen_ty_1 = 28;
+pub const LAPWING_ERROR_MISUSE: _bindgen_ty_1 = 29;
+pub const LAPWING_ERROR_INTERRUPTED: _bindgen_ty_1 = 30;
+pub const LAPWING_ERROR_TOO_SMALL: _bindgen_ty_1 = 31;
+pub const LAPWING_ERROR_NO_MEMORY: _bindgen_ty_1 = 32;
+pub const LAPWING_ERROR_FORKED: _bindgen_ty_1 = 33;
+pub const LAPWING_ERROR_EVENT_DUE: _bindgen_ty_1 = 34;
 pub type _bindgen_ty_1 = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -135,25 +135,28 @@ const _: () = {
     ["Offset of field: lapwing_position::sequence"]
         [::core::mem::offset_of!(lapwing_position, sequence) - 32usize];
 };
-pub const LAPWING_INT8: _bindgen_ty_2 = 1;
-pub const LAPWING_INT16: _bindgen_ty_2 = 2;
-pub const LAPWING_INT32: _bindgen_ty_2 = 3;
-pub const LAPWING_INT64: _bindgen_ty_2 = 4;
-pub const LAPWING_UINT8: _bindgen_ty_2 = 5;
-pub const LAPWING_UINT16: _bindgen_ty_2 = 6;
-pub const LAPWING_UINT32: _bindgen_ty_2 = 7;
-pub const LAPWING_UINT64: _bindgen_ty_2 = 8;
-pub const LAPWING_FLOAT32: _bindgen_ty_2 = 9;
-pub const LAPWING_FLOAT64: _bindgen_ty_2 = 10;
-pub const LAPWING_CHAR: _bindgen_ty_2 = 11;
-pub const LAPWING_TEXT: _bindgen_ty_2 = 12;
-pub const LAPWING_BYTES: _bindgen_ty_2 = 13;
+pub type lapwing_type = u32;
+pub const LAPWING_TYPE_INT8: _bindgen_ty_2 = 1;
+pub const LAPWING_TYPE_INT16: _bindgen_ty_2 = 2;
+pub const LAPWING_TYPE_INT32: _bindgen_ty_2 = 3;
+pub const LAPWING_TYPE_INT64: _bindgen_ty_2 = 4;
+pub const LAPWING_TYPE_UINT8: _bindgen_ty_2 = 5;
+pub const LAPWING_TYPE_UINT16: _bindgen_ty_2 = 6;
+pub const LAPWING_TYPE_UINT32: _bindgen_ty_2 = 7;
+pub const LAPWING_TYPE_UINT64: _bindgen_ty_2 = 8;
+pub const LAPWING_TYPE_FLOAT32: _bindgen_ty_2 = 9;
+pub const LAPWING_TYPE_FLOAT64: _bindgen_ty_2 = 10;
+pub const LAPWING_TYPE_CHAR: _bindgen_ty_2 = 11;
+pub const LAPWING_TYPE_TEXT: _bindgen_ty_2 = 12;
+pub const LAPWING_TYPE_BYTES: _bindgen_ty_2 = 13;
 pub type _bindgen_ty_2 = ::core::ffi::c_uint;
+pub type lapwing_unit = u32;
 pub const LAPWING_UNIT_PLAIN: _bindgen_ty_3 = 0;
 pub const LAPWING_UNIT_PRICE: _bindgen_ty_3 = 1;
 pub const LAPWING_UNIT_UTC_NS: _bindgen_ty_3 = 2;
 pub const LAPWING_UNIT_FLAGS: _bindgen_ty_3 = 3;
 pub type _bindgen_ty_3 = ::core::ffi::c_uint;
+pub type lapwing_role = u32;
 pub const LAPWING_ROLE_DATA: _bindgen_ty_4 = 0;
 pub const LAPWING_ROLE_TIME: _bindgen_ty_4 = 1;
 pub const LAPWING_ROLE_KEY: _bindgen_ty_4 = 2;
@@ -166,9 +169,9 @@ pub struct lapwing_field {
     pub name: [::core::ffi::c_char; 64usize],
     pub offset: u32,
     pub bytes: u32,
-    pub type_: u32,
-    pub unit: u32,
-    pub role: u32,
+    pub type_: lapwing_type,
+    pub unit: lapwing_unit,
+    pub role: lapwing_role,
     pub reserved: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -239,11 +242,13 @@ pub const LAPWING_PUBLISHER_HUGE_PAGES: _bindgen_ty_5 = 2;
 pub const LAPWING_PUBLISHER_RESUME: _bindgen_ty_5 = 4;
 pub const LAPWING_PUBLISHER_GROUP: _bindgen_ty_5 = 8;
 pub type _bindgen_ty_5 = ::core::ffi::c_uint;
-pub const LAPWING_ON_LAG_WAIT: _bindgen_ty_6 = 1;
-pub const LAPWING_ON_LAG_SHED: _bindgen_ty_6 = 2;
+pub type lapwing_on_journal_lag = u32;
+pub const LAPWING_ON_JOURNAL_LAG_WAIT: _bindgen_ty_6 = 1;
+pub const LAPWING_ON_JOURNAL_LAG_SHED: _bindgen_ty_6 = 2;
 pub type _bindgen_ty_6 = ::core::ffi::c_uint;
-pub const LAPWING_ON_FAILURE_CONTINUE: _bindgen_ty_7 = 1;
-pub const LAPWING_ON_FAILURE_STOP: _bindgen_ty_7 = 2;
+pub type lapwing_on_journal_failure = u32;
+pub const LAPWING_ON_JOURNAL_FAILURE_CONTINUE: _bindgen_ty_7 = 1;
+pub const LAPWING_ON_JOURNAL_FAILURE_STOP: _bindgen_ty_7 = 2;
 pub type _bindgen_ty_7 = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -263,8 +268,8 @@ pub struct lapwing_publisher_options {
     pub sync_interval_ns: i64,
     pub retain_bytes: u64,
     pub retain_age_ns: u64,
-    pub on_lag: u32,
-    pub on_failure: u32,
+    pub on_journal_lag: lapwing_on_journal_lag,
+    pub on_journal_failure: lapwing_on_journal_failure,
     pub metadata: *const ::core::ffi::c_void,
     pub metadata_bytes: usize,
     pub source_id: u64,
@@ -306,10 +311,10 @@ const _: () = {
         [::core::mem::offset_of!(lapwing_publisher_options, retain_bytes) - 88usize];
     ["Offset of field: lapwing_publisher_options::retain_age_ns"]
         [::core::mem::offset_of!(lapwing_publisher_options, retain_age_ns) - 96usize];
-    ["Offset of field: lapwing_publisher_options::on_lag"]
-        [::core::mem::offset_of!(lapwing_publisher_options, on_lag) - 104usize];
-    ["Offset of field: lapwing_publisher_options::on_failure"]
-        [::core::mem::offset_of!(lapwing_publisher_options, on_failure) - 108usize];
+    ["Offset of field: lapwing_publisher_options::on_journal_lag"]
+        [::core::mem::offset_of!(lapwing_publisher_options, on_journal_lag) - 104usize];
+    ["Offset of field: lapwing_publisher_options::on_journal_failure"]
+        [::core::mem::offset_of!(lapwing_publisher_options, on_journal_failure) - 108usize];
     ["Offset of field: lapwing_publisher_options::metadata"]
         [::core::mem::offset_of!(lapwing_publisher_options, metadata) - 112usize];
     ["Offset of field: lapwing_publisher_options::metadata_bytes"]
@@ -328,16 +333,18 @@ impl Default for lapwing_publisher_options {
         }
     }
 }
+pub type lapwing_settled = u32;
 pub const LAPWING_SETTLED_FRESH: _bindgen_ty_8 = 1;
 pub const LAPWING_SETTLED_CONTINUED: _bindgen_ty_8 = 2;
 pub const LAPWING_SETTLED_RECOVERED: _bindgen_ty_8 = 3;
 pub const LAPWING_SETTLED_CUT: _bindgen_ty_8 = 4;
 pub const LAPWING_SETTLED_RESET: _bindgen_ty_8 = 5;
 pub type _bindgen_ty_8 = ::core::ffi::c_uint;
-pub const LAPWING_JOURNAL_NONE: _bindgen_ty_9 = 0;
-pub const LAPWING_JOURNAL_GOOD: _bindgen_ty_9 = 1;
-pub const LAPWING_JOURNAL_IS_FAILED: _bindgen_ty_9 = 2;
-pub const LAPWING_JOURNAL_IS_SHED: _bindgen_ty_9 = 3;
+pub type lapwing_journal_state = u32;
+pub const LAPWING_JOURNAL_STATE_NONE: _bindgen_ty_9 = 0;
+pub const LAPWING_JOURNAL_STATE_GOOD: _bindgen_ty_9 = 1;
+pub const LAPWING_JOURNAL_STATE_FAILED: _bindgen_ty_9 = 2;
+pub const LAPWING_JOURNAL_STATE_SHED: _bindgen_ty_9 = 3;
 pub type _bindgen_ty_9 = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
@@ -351,8 +358,8 @@ pub struct lapwing_publisher_info {
     pub durable: u64,
     pub source_offset: u64,
     pub subscribers: u64,
-    pub settled: u32,
-    pub journal_state: u32,
+    pub settled: lapwing_settled,
+    pub journal_state: lapwing_journal_state,
     pub journal_errno: i32,
     pub reserved: u32,
     pub void_first: u64,
@@ -409,11 +416,13 @@ const _: () = {
     ["Offset of field: lapwing_publisher_info::doorbells"]
         [::core::mem::offset_of!(lapwing_publisher_info, doorbells) - 144usize];
 };
+pub type lapwing_batch_kind = u32;
 pub const LAPWING_BATCH_NOTHING: _bindgen_ty_10 = 0;
 pub const LAPWING_BATCH_RECORDS: _bindgen_ty_10 = 1;
 pub const LAPWING_BATCH_STATE: _bindgen_ty_10 = 2;
 pub const LAPWING_BATCH_EVENT: _bindgen_ty_10 = 3;
 pub type _bindgen_ty_10 = ::core::ffi::c_uint;
+pub type lapwing_event_kind = u32;
 pub const LAPWING_EVENT_GAP: _bindgen_ty_11 = 2;
 pub const LAPWING_EVENT_LOST: _bindgen_ty_11 = 3;
 pub const LAPWING_EVENT_SESSION: _bindgen_ty_11 = 4;
@@ -427,6 +436,7 @@ pub const LAPWING_EVENT_NO_SNAPSHOT: _bindgen_ty_11 = 13;
 pub const LAPWING_EVENT_BEHIND: _bindgen_ty_11 = 14;
 pub const LAPWING_EVENT_LIVE: _bindgen_ty_11 = 15;
 pub type _bindgen_ty_11 = ::core::ffi::c_uint;
+pub type lapwing_cause = u32;
 pub const LAPWING_CAUSE_LAPPED: _bindgen_ty_12 = 1;
 pub const LAPWING_CAUSE_SESSION: _bindgen_ty_12 = 2;
 pub const LAPWING_CAUSE_VOID: _bindgen_ty_12 = 3;
@@ -438,8 +448,8 @@ pub type _bindgen_ty_12 = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct lapwing_event {
-    pub kind: u32,
-    pub cause: u32,
+    pub kind: lapwing_event_kind,
+    pub cause: lapwing_cause,
     pub sequence: u64,
     pub first: u64,
     pub last: u64,
@@ -512,7 +522,7 @@ pub type _bindgen_ty_13 = ::core::ffi::c_uint;
 #[derive(Debug, Copy, Clone)]
 pub struct lapwing_batch {
     pub struct_size: u32,
-    pub kind: u32,
+    pub kind: lapwing_batch_kind,
     pub rows: *mut ::core::ffi::c_void,
     pub rows_bytes: usize,
     pub sequences: *mut u64,
@@ -560,6 +570,7 @@ impl Default for lapwing_batch {
         }
     }
 }
+pub type lapwing_start = u32;
 pub const LAPWING_START_LIVE: _bindgen_ty_14 = 0;
 pub const LAPWING_START_OLDEST: _bindgen_ty_14 = 1;
 pub const LAPWING_START_SEQUENCE: _bindgen_ty_14 = 2;
@@ -567,11 +578,13 @@ pub const LAPWING_START_TIME: _bindgen_ty_14 = 3;
 pub const LAPWING_START_SNAPSHOT: _bindgen_ty_14 = 4;
 pub const LAPWING_START_AFTER: _bindgen_ty_14 = 5;
 pub type _bindgen_ty_14 = ::core::ffi::c_uint;
+pub type lapwing_on_gap = u32;
 pub const LAPWING_ON_GAP_FILL: _bindgen_ty_15 = 1;
 pub const LAPWING_ON_GAP_SKIP: _bindgen_ty_15 = 2;
 pub const LAPWING_ON_GAP_STOP: _bindgen_ty_15 = 3;
 pub const LAPWING_ON_GAP_SNAPSHOT: _bindgen_ty_15 = 4;
 pub type _bindgen_ty_15 = ::core::ffi::c_uint;
+pub type lapwing_wait = u32;
 pub const LAPWING_WAIT_BUSY: _bindgen_ty_16 = 1;
 pub const LAPWING_WAIT_BACKOFF: _bindgen_ty_16 = 2;
 pub const LAPWING_WAIT_PARK: _bindgen_ty_16 = 3;
@@ -586,9 +599,9 @@ pub struct lapwing_subscriber_options {
     pub flags: u32,
     pub directory: *const ::core::ffi::c_char,
     pub name: *const ::core::ffi::c_char,
-    pub start: u32,
-    pub on_gap: u32,
-    pub wait: u32,
+    pub start: lapwing_start,
+    pub on_gap: lapwing_on_gap,
+    pub wait: lapwing_wait,
     pub behind_records: u32,
     pub start_value: u64,
     pub start_position: lapwing_position,
@@ -965,9 +978,10 @@ const _: () = {
     ["Offset of field: lapwing_order::flags"]
         [::core::mem::offset_of!(lapwing_order, flags) - 36usize];
 };
-pub const LAPWING_PRODUCER: _bindgen_ty_19 = 1;
-pub const LAPWING_CONSUMER: _bindgen_ty_19 = 2;
-pub const LAPWING_DUPLEX: _bindgen_ty_19 = 3;
+pub type lapwing_channel_role = u32;
+pub const LAPWING_CHANNEL_ROLE_PRODUCER: _bindgen_ty_19 = 1;
+pub const LAPWING_CHANNEL_ROLE_CONSUMER: _bindgen_ty_19 = 2;
+pub const LAPWING_CHANNEL_ROLE_DUPLEX: _bindgen_ty_19 = 3;
 pub type _bindgen_ty_19 = ::core::ffi::c_uint;
 pub const LAPWING_CHANNEL_ALIGNED: _bindgen_ty_20 = 1;
 pub const LAPWING_CHANNEL_HUGE_PAGES: _bindgen_ty_20 = 2;
@@ -985,7 +999,7 @@ pub struct lapwing_channel_options {
     pub capacity: u64,
     pub message_bytes_max: u32,
     pub call_window: u32,
-    pub wait: u32,
+    pub wait: lapwing_wait,
     pub numa_node: u32,
     pub peer_uid: u32,
     pub reserved: u32,
@@ -1099,7 +1113,7 @@ impl Default for lapwing_reply {
 #[derive(Debug, Default, Copy, Clone)]
 pub struct lapwing_channel_info {
     pub struct_size: u32,
-    pub role: u32,
+    pub role: lapwing_channel_role,
     pub connection_id: lapwing_id,
     pub message_bytes_max: u64,
     pub sent: u64,
@@ -1347,7 +1361,7 @@ pub struct Lapwing {
     ) -> lapwing_result,
     pub lapwing_listener_accept: unsafe extern "C" fn(
         listener: *mut lapwing_listener,
-        role: u32,
+        role: lapwing_channel_role,
         options: *const lapwing_channel_options,
         timeout_ns: i64,
         channel: *mut *mut lapwing_channel,
@@ -1362,7 +1376,7 @@ pub struct Lapwing {
     pub lapwing_listener_destroy: unsafe extern "C" fn(listener: *mut *mut lapwing_listener),
     pub lapwing_channel_connect: unsafe extern "C" fn(
         path: *const ::core::ffi::c_char,
-        role: u32,
+        role: lapwing_channel_role,
         options: *const lapwing_channel_options,
         timeout_ns: i64,
         channel: *mut *mut lapwing_channel,
@@ -2016,7 +2030,7 @@ impl Lapwing {
     pub unsafe fn lapwing_listener_accept(
         &self,
         listener: *mut lapwing_listener,
-        role: u32,
+        role: lapwing_channel_role,
         options: *const lapwing_channel_options,
         timeout_ns: i64,
         channel: *mut *mut lapwing_channel,
@@ -2045,7 +2059,7 @@ impl Lapwing {
     pub unsafe fn lapwing_channel_connect(
         &self,
         path: *const ::core::ffi::c_char,
-        role: u32,
+        role: lapwing_channel_role,
         options: *const lapwing_channel_options,
         timeout_ns: i64,
         channel: *mut *mut lapwing_channel,

@@ -28,7 +28,7 @@ const SYSTEM_NAME: &str = "liblapwing.so.1";
 /// Why there is no library.
 #[derive(Clone, Debug)]
 pub struct LoadError {
-    /// `LAPWING_NOT_FOUND`, or `LAPWING_ABI_MISMATCH`.
+    /// `LAPWING_ERROR_NOT_FOUND`, or `LAPWING_ERROR_ABI_MISMATCH`.
     pub code: lapwing_result,
     /// What happened, where, and what to do next.
     pub message: String,
@@ -44,7 +44,7 @@ impl std::error::Error for LoadError {}
 
 impl LoadError {
     fn not_found(message: String) -> LoadError {
-        LoadError { code: LAPWING_NOT_FOUND as lapwing_result, message }
+        LoadError { code: LAPWING_ERROR_NOT_FOUND as lapwing_result, message }
     }
 }
 
@@ -70,7 +70,7 @@ fn load() -> Result<Lapwing, LoadError> {
             continue;
         }
         match open(OsStr::new(name)) {
-            Err(error) if error.code == LAPWING_NOT_FOUND as lapwing_result => {
+            Err(error) if error.code == LAPWING_ERROR_NOT_FOUND as lapwing_result => {
                 tried.push(error.message);
             }
             other => return other,
@@ -113,7 +113,7 @@ fn judge(abi: u32, release: &str, shown: &str) -> Result<(), LoadError> {
         return Ok(());
     }
     Err(LoadError {
-        code: LAPWING_ABI_MISMATCH as lapwing_result,
+        code: LAPWING_ERROR_ABI_MISMATCH as lapwing_result,
         message: format!(
             "{shown} is Lapwing {release} of ABI {major}.{minor}, and this program needs ABI \
              {LAPWING_ABI_MAJOR}.{LAPWING_ABI_MINOR} or a later minor; install the Lapwing that \
@@ -133,7 +133,7 @@ mod tests {
         assert!(judge(own + 1, "0.3.0", "it").is_ok());
         for other in [own - 0x10000, own + 0x10000] {
             let error = judge(other, "9.0.0", "/opt/liblapwing.so.1").unwrap_err();
-            assert_eq!(error.code, LAPWING_ABI_MISMATCH as lapwing_result);
+            assert_eq!(error.code, LAPWING_ERROR_ABI_MISMATCH as lapwing_result);
             assert!(error.message.starts_with("/opt/liblapwing.so.1 is Lapwing 9.0.0 of ABI "));
         }
     }

@@ -91,8 +91,8 @@ pub use history::{History, HistoryInfo, View};
 pub use items::{Item, Items};
 pub use position::{Id, Position};
 pub use publisher::{
-    JournalState, OnFailure, OnLag, Publisher, PublisherInfo, PublisherOptions, Settled,
-    SyncInterval,
+    JournalState, OnJournalFailure, OnJournalLag, Publisher, PublisherInfo, PublisherOptions,
+    Settled, SyncInterval,
 };
 pub use record::{Meaning, Record};
 pub use schema::{Field, FieldType, Role, Schema, Unit, Value};

@@ -31,23 +31,23 @@ pub enum SyncInterval {
 /// The journal is a whole ring behind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
-pub enum OnLag {
+pub enum OnJournalLag {
     /// `publish` waits for the disk.
     #[default]
-    Wait = sys::LAPWING_ON_LAG_WAIT,
+    Wait = sys::LAPWING_ON_JOURNAL_LAG_WAIT,
     /// The journal is given up for the rest of the session.
-    Shed = sys::LAPWING_ON_LAG_SHED,
+    Shed = sys::LAPWING_ON_JOURNAL_LAG_SHED,
 }
 
 /// The journal has failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
-pub enum OnFailure {
+pub enum OnJournalFailure {
     /// Publishing goes on live.
     #[default]
-    Continue = sys::LAPWING_ON_FAILURE_CONTINUE,
+    Continue = sys::LAPWING_ON_JOURNAL_FAILURE_CONTINUE,
     /// Publishing ends.
-    Stop = sys::LAPWING_ON_FAILURE_STOP,
+    Stop = sys::LAPWING_ON_JOURNAL_FAILURE_STOP,
 }
 
 /// What a bus is. Everything but the directory has a default: zero, or empty.
@@ -85,8 +85,8 @@ pub struct PublisherOptions {
     pub retain_bytes: u64,
     /// Likewise, of a segment's newest record; zero: no limit.
     pub retain_age: Duration,
-    pub on_lag: OnLag,
-    pub on_failure: OnFailure,
+    pub on_journal_lag: OnJournalLag,
+    pub on_journal_failure: OnJournalFailure,
     /// Raw DBN metadata of the feed.
     pub metadata: Vec<u8>,
     /// Of the source of the records; the journal keeps it.
@@ -137,12 +137,12 @@ numbered! {
 numbered! {
     /// How the journal is.
     JournalState {
-        None = LAPWING_JOURNAL_NONE, "none";
-        Good = LAPWING_JOURNAL_GOOD, "good";
+        None = LAPWING_JOURNAL_STATE_NONE, "none";
+        Good = LAPWING_JOURNAL_STATE_GOOD, "good";
         /// `durable` stays where it is; live goes on.
-        Failed = LAPWING_JOURNAL_IS_FAILED, "failed";
-        /// Likewise, by [`OnLag::Shed`].
-        Shed = LAPWING_JOURNAL_IS_SHED, "shed";
+        Failed = LAPWING_JOURNAL_STATE_FAILED, "failed";
+        /// Likewise, by [`OnJournalLag::Shed`].
+        Shed = LAPWING_JOURNAL_STATE_SHED, "shed";
     }
 }
 
@@ -225,8 +225,8 @@ impl Publisher {
             },
             retain_bytes: options.retain_bytes,
             retain_age_ns: ns_of(options.retain_age) as u64,
-            on_lag: options.on_lag as u32,
-            on_failure: options.on_failure as u32,
+            on_journal_lag: options.on_journal_lag as u32,
+            on_journal_failure: options.on_journal_failure as u32,
             metadata: options.metadata.as_ptr().cast(),
             metadata_bytes: options.metadata.len(),
             source_id: options.source_id,

@@ -12,21 +12,21 @@ use crate::text::{text_of, Text};
 numbered! {
     /// The type of a field; numbers are little-endian.
     FieldType {
-        Int8 = LAPWING_INT8, "int8";
-        Int16 = LAPWING_INT16, "int16";
-        Int32 = LAPWING_INT32, "int32";
-        Int64 = LAPWING_INT64, "int64";
-        Uint8 = LAPWING_UINT8, "uint8";
-        Uint16 = LAPWING_UINT16, "uint16";
-        Uint32 = LAPWING_UINT32, "uint32";
-        Uint64 = LAPWING_UINT64, "uint64";
-        Float32 = LAPWING_FLOAT32, "float32";
-        Float64 = LAPWING_FLOAT64, "float64";
+        Int8 = LAPWING_TYPE_INT8, "int8";
+        Int16 = LAPWING_TYPE_INT16, "int16";
+        Int32 = LAPWING_TYPE_INT32, "int32";
+        Int64 = LAPWING_TYPE_INT64, "int64";
+        Uint8 = LAPWING_TYPE_UINT8, "uint8";
+        Uint16 = LAPWING_TYPE_UINT16, "uint16";
+        Uint32 = LAPWING_TYPE_UINT32, "uint32";
+        Uint64 = LAPWING_TYPE_UINT64, "uint64";
+        Float32 = LAPWING_TYPE_FLOAT32, "float32";
+        Float64 = LAPWING_TYPE_FLOAT64, "float64";
         /// One letter.
-        Char = LAPWING_CHAR, "char";
+        Char = LAPWING_TYPE_CHAR, "char";
         /// Letters, up to the first zero or the end.
-        Text = LAPWING_TEXT, "text";
-        Bytes = LAPWING_BYTES, "bytes";
+        Text = LAPWING_TYPE_TEXT, "text";
+        Bytes = LAPWING_TYPE_BYTES, "bytes";
     }
 }
 

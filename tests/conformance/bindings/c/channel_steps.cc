@@ -59,7 +59,7 @@ Calls& calls() {
 constexpr std::uint64_t kNoSuchCall = ~std::uint64_t{0};
 
 std::uint32_t role_of(const Step& step) {
-  return step.choice("role", {"producer", "consumer", "duplex"}, LAPWING_PRODUCER, 0);
+  return step.choice("role", {"producer", "consumer", "duplex"}, LAPWING_CHANNEL_ROLE_PRODUCER, 0);
 }
 
 lapwing_channel_options options_of(const Step& step) {

@@ -56,15 +56,15 @@ inline Lines line(lapwing_result result, const std::string& more = "") {
 template <typename Handle>
 Lines destroy(Handles<Handle>& handles, const Step& step, void (*destroy_handle)(Handle**)) {
   Handle* handle = handles.take(step.text("on"));
-  if (handle == nullptr) return line(LAPWING_MISUSE);
+  if (handle == nullptr) return line(LAPWING_ERROR_MISUSE);
   destroy_handle(&handle);
-  return line(handle == nullptr ? LAPWING_OK : LAPWING_SYSTEM);
+  return line(handle == nullptr ? LAPWING_OK : LAPWING_ERROR_SYSTEM);
 }
 
 template <typename Handle>
 Lines interrupt(Handles<Handle>& handles, const Step& step, void (*interrupt_handle)(Handle*)) {
   Handle* const handle = handles.of(step);
-  if (handle == nullptr) return line(LAPWING_MISUSE);
+  if (handle == nullptr) return line(LAPWING_ERROR_MISUSE);
   interrupt_handle(handle);
   return line(LAPWING_OK);
 }

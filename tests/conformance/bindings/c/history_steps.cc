@@ -68,7 +68,7 @@ Lines map(const Step& step) {
 
 Lines unmap(const Step& step) {
   lapwing_view* const view = views().take(step.text("on"));
-  if (view == nullptr) return line(LAPWING_MISUSE);
+  if (view == nullptr) return line(LAPWING_ERROR_MISUSE);
   lapwing_history_unmap(view);
   delete view;
   return line(LAPWING_OK);

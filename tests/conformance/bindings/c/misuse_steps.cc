@@ -61,11 +61,12 @@ struct Channel {
   Channel() {
     must(lapwing_listener_open("own.sock", nullptr, &listener, nullptr), "listener");
     std::future<void> connecting = std::async(std::launch::async, [this] {
-      must(lapwing_channel_connect("own.sock", LAPWING_PRODUCER, nullptr, kSecond, &producer,
-                                   nullptr),
+      must(lapwing_channel_connect("own.sock", LAPWING_CHANNEL_ROLE_PRODUCER, nullptr, kSecond,
+                                   &producer, nullptr),
            "connect");
     });
-    must(lapwing_listener_accept(listener, LAPWING_CONSUMER, nullptr, kSecond, &consumer, nullptr),
+    must(lapwing_listener_accept(listener, LAPWING_CHANNEL_ROLE_CONSUMER, nullptr, kSecond,
+                                 &consumer, nullptr),
          "accept");
     connecting.get();
   }
@@ -158,15 +159,15 @@ void read_all_there_is(lapwing_subscriber* subscriber) {
 
 // Begins again where another thread's call was the first of two.
 lapwing_result wait_for_one(lapwing_subscriber* subscriber) {
-  lapwing_result result = LAPWING_MISUSE;
-  while (result == LAPWING_MISUSE) result = read_once(subscriber, LAPWING_FOREVER);
+  lapwing_result result = LAPWING_ERROR_MISUSE;
+  while (result == LAPWING_ERROR_MISUSE) result = read_once(subscriber, LAPWING_FOREVER);
   return result;
 }
 
 // What is answered once another thread waits.
 lapwing_result read_beside_a_wait(lapwing_subscriber* subscriber) {
-  lapwing_result result = LAPWING_WOULD_BLOCK;
-  while (result == LAPWING_WOULD_BLOCK) result = read_once(subscriber, 0);
+  lapwing_result result = LAPWING_ERROR_WOULD_BLOCK;
+  while (result == LAPWING_ERROR_WOULD_BLOCK) result = read_once(subscriber, 0);
   return result;
 }
 
@@ -328,7 +329,7 @@ Lines wait_forever(const Step& step) {
 Lines exit_in_wait(const Step& step) {
   lapwing_subscriber* subscriber = idle_subscriber(step.text("directory"));
   std::thread([=] { (void)wait_for_one(subscriber); }).detach();
-  if (read_beside_a_wait(subscriber) != LAPWING_MISUSE) std::abort();
+  if (read_beside_a_wait(subscriber) != LAPWING_ERROR_MISUSE) std::abort();
   std::exit(7);
 }
 

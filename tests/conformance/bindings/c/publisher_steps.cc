@@ -20,9 +20,10 @@ Lines open(const Step& step) {
   options.segment_bytes = step.number("segment_bytes");
   options.sync_interval_ns = step.ns("sync_interval_ms");
   options.retain_bytes = step.number("retain_bytes");
-  options.on_lag = step.choice("on_lag", {"wait", "shed"}, LAPWING_ON_LAG_WAIT, 0);
-  options.on_failure =
-      step.choice("on_failure", {"continue", "stop"}, LAPWING_ON_FAILURE_CONTINUE, 0);
+  options.on_journal_lag =
+      step.choice("on_journal_lag", {"wait", "shed"}, LAPWING_ON_JOURNAL_LAG_WAIT, 0);
+  options.on_journal_failure = step.choice("on_journal_failure", {"continue", "stop"},
+                                           LAPWING_ON_JOURNAL_FAILURE_CONTINUE, 0);
   options.source_id = step.number("source_id");
   options.source_offset = step.number("source_offset");
   if (step.number("no_journal") != 0) options.flags |= LAPWING_PUBLISHER_NO_JOURNAL;

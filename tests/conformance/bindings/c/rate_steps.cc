@@ -74,7 +74,7 @@ Lines take(const Step& step) {
         if (result == LAPWING_OK) {
           ++got;
         } else {
-          must(result == LAPWING_EVENT_DUE ? LAPWING_OK : result, "take");
+          must(result == LAPWING_ERROR_EVENT_DUE ? LAPWING_OK : result, "take");
           must(lapwing_subscriber_read(subscriber, &events.batch, 0, nullptr), "read");
         }
       }
@@ -123,7 +123,7 @@ class BothWays {
       const lapwing_result result =
           lapwing_subscriber_take(subscriber_, record_, kRecordBytes, LAPWING_FOREVER, &sequence);
       if (result == LAPWING_OK) return;
-      must(result == LAPWING_EVENT_DUE ? LAPWING_OK : result, "take");
+      must(result == LAPWING_ERROR_EVENT_DUE ? LAPWING_OK : result, "take");
       must(lapwing_subscriber_read(subscriber_, &events_.batch, 0, nullptr), "read");
     }
   }
@@ -195,11 +195,11 @@ Lines channel_echo(const Step& step) {
   lapwing_listener* listener = nullptr;
   must(lapwing_listener_open(step.text("path").c_str(), nullptr, &listener, nullptr), "listen");
   Channels channels;
-  must(lapwing_listener_accept(listener, LAPWING_CONSUMER, &options, LAPWING_FOREVER, &channels.in,
-                               nullptr),
+  must(lapwing_listener_accept(listener, LAPWING_CHANNEL_ROLE_CONSUMER, &options, LAPWING_FOREVER,
+                               &channels.in, nullptr),
        "accept");
-  must(lapwing_listener_accept(listener, LAPWING_PRODUCER, &options, LAPWING_FOREVER, &channels.out,
-                               nullptr),
+  must(lapwing_listener_accept(listener, LAPWING_CHANNEL_ROLE_PRODUCER, &options, LAPWING_FOREVER,
+                               &channels.out, nullptr),
        "accept");
   for (std::uint64_t left = step.number("count"); left > 0; --left) {
     channels.receive();
@@ -214,11 +214,11 @@ Lines channel_ping(const Step& step) {
   const lapwing_channel_options options = busy_channel();
   const std::string& path = step.text("path");
   Channels channels;
-  must(lapwing_channel_connect(path.c_str(), LAPWING_PRODUCER, &options, LAPWING_FOREVER,
-                               &channels.out, nullptr),
+  must(lapwing_channel_connect(path.c_str(), LAPWING_CHANNEL_ROLE_PRODUCER, &options,
+                               LAPWING_FOREVER, &channels.out, nullptr),
        "connect");
-  must(lapwing_channel_connect(path.c_str(), LAPWING_CONSUMER, &options, LAPWING_FOREVER,
-                               &channels.in, nullptr),
+  must(lapwing_channel_connect(path.c_str(), LAPWING_CHANNEL_ROLE_CONSUMER, &options,
+                               LAPWING_FOREVER, &channels.in, nullptr),
        "connect");
   const double ns = median_round_trip_ns(step.number("count"), [&] {
     channels.send();

@@ -110,8 +110,10 @@ std::string digest_of(std::span<const std::byte> bytes) {
 
 std::string name_of_result(lapwing_result result) {
   static const bool broken = std::getenv("LAPWING_CONFORMANCE_BREAK") != nullptr;
-  if (broken && result == LAPWING_TIMED_OUT) return lapwing_error_name(LAPWING_WOULD_BLOCK);
-  if (broken && result == LAPWING_WOULD_BLOCK) return lapwing_error_name(LAPWING_TIMED_OUT);
+  if (broken && result == LAPWING_ERROR_TIMED_OUT)
+    return lapwing_error_name(LAPWING_ERROR_WOULD_BLOCK);
+  if (broken && result == LAPWING_ERROR_WOULD_BLOCK)
+    return lapwing_error_name(LAPWING_ERROR_TIMED_OUT);
   return lapwing_error_name(result);
 }
 

@@ -68,7 +68,7 @@ Lines read(const Step& step) {
   ReadBatch into(rows, step.number("bytes", rows * row_bytes_of(subscriber)));
   const lapwing_result result =
       lapwing_subscriber_read(subscriber, &into.batch, step.timeout_ns(), nullptr);
-  if (result == LAPWING_TOO_SMALL) {
+  if (result == LAPWING_ERROR_TOO_SMALL) {
     return {absl::StrCat(name_of_result(result), " row_bytes=", into.batch.row_bytes)};
   }
   if (result != LAPWING_OK) return line(result);

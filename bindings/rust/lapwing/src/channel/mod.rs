@@ -39,10 +39,10 @@ use crate::timeout::Timeout;
 numbered! {
     /// What a side of a channel does.
     ChannelRole {
-        Producer = LAPWING_PRODUCER, "producer";
-        Consumer = LAPWING_CONSUMER, "consumer";
+        Producer = LAPWING_CHANNEL_ROLE_PRODUCER, "producer";
+        Consumer = LAPWING_CHANNEL_ROLE_CONSUMER, "consumer";
         /// Calls and one-way messages, in both directions.
-        Duplex = LAPWING_DUPLEX, "duplex";
+        Duplex = LAPWING_CHANNEL_ROLE_DUPLEX, "duplex";
     }
 }
 

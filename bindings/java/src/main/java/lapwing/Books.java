@@ -105,7 +105,7 @@ public final class Books extends Handle {
     MemorySegment books = enter();
     try {
       int result = C.books_find(books, in(which), book, error);
-      if (result == C.NOT_FOUND) {
+      if (result == C.ERROR_NOT_FOUND) {
         return Optional.empty();
       }
       LapwingException.check(result, error);
@@ -168,7 +168,7 @@ public final class Books extends Handle {
           if (result == C.OK) {
             return list(memory, elementBytes, count, element);
           }
-          if (result != C.TOO_SMALL || count <= max) {
+          if (result != C.ERROR_TOO_SMALL || count <= max) {
             throw LapwingException.of(result, error, 0);
           }
           max = count;

@@ -25,8 +25,8 @@ public record ChannelInfo(Role role, UUID connectionId, long messageBytesMax, lo
   static ChannelInfo of(MemorySegment info) {
     return new ChannelInfo(
         switch (info.get(ValueLayout.JAVA_INT, C.channel_info.role)) {
-          case C.PRODUCER -> Role.PRODUCER;
-          case C.CONSUMER -> Role.CONSUMER;
+          case C.CHANNEL_ROLE_PRODUCER -> Role.PRODUCER;
+          case C.CHANNEL_ROLE_CONSUMER -> Role.CONSUMER;
           default -> Role.DUPLEX;
         },
         Text.id(info, C.channel_info.connection_id),

@@ -25,7 +25,7 @@ public final class Consumer extends Channel {
 
   /** To the one that listens there. */
   public static Consumer connect(Path path, ChannelOptions options, Duration timeout) {
-    return new Consumer(connect(path, C.CONSUMER, options, timeout));
+    return new Consumer(connect(path, C.CHANNEL_ROLE_CONSUMER, options, timeout));
   }
 
   /**
@@ -52,7 +52,7 @@ public final class Consumer extends Channel {
       messages = new Messages(lease, max);
     }
     int result = C.channel_peek_now(channel, messages.array, max, 0, out, error);
-    if (timeoutNs != 0 && result == C.WOULD_BLOCK) {
+    if (timeoutNs != 0 && result == C.ERROR_WOULD_BLOCK) {
       MemorySegment array = messages.array;
       result = C.channel_peek(channel, array, max, Waits.first(timeoutNs), out, error);
       if (Waits.goesOn(result, timeoutNs)) {

@@ -60,7 +60,7 @@ public final class Cursor extends Handle {
       MemorySegment cursor = enter();
       try {
         int result = C.cursor_position(cursor, position, bytes, file, error);
-        if (result == C.NOT_FOUND) {
+        if (result == C.ERROR_NOT_FOUND) {
           return Optional.empty();
         }
         LapwingException.check(result, error);

@@ -30,7 +30,7 @@ public final class Duplex extends Channel {
 
   /** To the one that listens there. */
   public static Duplex connect(Path path, ChannelOptions options, Duration timeout) {
-    return new Duplex(connect(path, C.DUPLEX, options, timeout));
+    return new Duplex(connect(path, C.CHANNEL_ROLE_DUPLEX, options, timeout));
   }
 
   /** Sends a one-way message. */
@@ -103,7 +103,7 @@ public final class Duplex extends Channel {
 
   // A call that has timed out ends with that, too, and has a number.
   private int finishRest(MemorySegment channel, long timeoutNs) {
-    int[] ended = {C.TIMED_OUT};
+    int[] ended = {C.ERROR_TIMED_OUT};
     Waits.rest(timeoutNs, slice -> {
       ended[0] = C.channel_finish(channel, 0, slice, reply, error);
       return reply.get(ValueLayout.JAVA_LONG, C.reply.call) != 0 ? C.OK : ended[0];

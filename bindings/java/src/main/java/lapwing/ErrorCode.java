@@ -5,73 +5,73 @@ public enum ErrorCode {
   /** The call did what it is for. */
   OK(C.OK),
   /** The arguments contradict each other or a stated limit. */
-  INVALID_ARGUMENT(C.INVALID_ARGUMENT),
+  INVALID_ARGUMENT(C.ERROR_INVALID_ARGUMENT),
   /** There is no bus at this directory, no such channel. */
-  NO_BUS(C.NO_BUS),
+  NO_BUS(C.ERROR_NO_BUS),
   /** Another process holds this bus, journal, path or cursor. */
-  IN_USE(C.IN_USE),
+  IN_USE(C.ERROR_IN_USE),
   /** The kernel or an ownership check said no. */
-  NOT_PERMITTED(C.NOT_PERMITTED),
+  NOT_PERMITTED(C.ERROR_NOT_PERMITTED),
   /** The disk or the tmpfs is full. */
-  NO_SPACE(C.NO_SPACE),
+  NO_SPACE(C.ERROR_NO_SPACE),
   /** Any other failed system call: {@link LapwingException#errno()}. */
-  SYSTEM(C.SYSTEM),
+  SYSTEM(C.ERROR_SYSTEM),
   /** Durable bytes are not what was written. */
-  DAMAGED(C.DAMAGED),
+  DAMAGED(C.ERROR_DAMAGED),
   /** The other side speaks another version. */
-  ABI_MISMATCH(C.ABI_MISMATCH),
+  ABI_MISMATCH(C.ERROR_ABI_MISMATCH),
   /** Something of another kind stands there. */
-  NOT_A_LAPWING_FILE(C.NOT_A_LAPWING_FILE),
+  NOT_A_LAPWING_FILE(C.ERROR_NOT_A_LAPWING_FILE),
   /** The journal's first failed write or sync. */
-  JOURNAL_FAILED(C.JOURNAL_FAILED),
+  JOURNAL_FAILED(C.ERROR_JOURNAL_FAILED),
   /** This bus keeps no journal. */
-  NO_JOURNAL(C.NO_JOURNAL),
+  NO_JOURNAL(C.ERROR_NO_JOURNAL),
   /** The journal no longer keeps that sequence. */
-  PRUNED(C.PRUNED),
+  PRUNED(C.ERROR_PRUNED),
   /** The timeout passed while the call waited. */
-  TIMED_OUT(C.TIMED_OUT),
+  TIMED_OUT(C.ERROR_TIMED_OUT),
   /** The publisher ended without closing. */
-  PUBLISHER_GONE(C.PUBLISHER_GONE),
+  PUBLISHER_GONE(C.ERROR_PUBLISHER_GONE),
   /** The other side refused the connection. */
-  REFUSED(C.REFUSED),
+  REFUSED(C.ERROR_REFUSED),
   /** The other side violates the protocol. */
-  PROTOCOL(C.PROTOCOL),
+  PROTOCOL(C.ERROR_PROTOCOL),
   /** Bytes are not what their format says. */
-  BAD_INPUT(C.BAD_INPUT),
+  BAD_INPUT(C.ERROR_BAD_INPUT),
   /** Records of this size or type do not fit this bus. */
-  RECORD_SIZE(C.RECORD_SIZE),
+  RECORD_SIZE(C.ERROR_RECORD_SIZE),
   /** A path exceeds what a socket or a frame can carry. */
-  PATH_TOO_LONG(C.PATH_TOO_LONG),
+  PATH_TOO_LONG(C.ERROR_PATH_TOO_LONG),
   /** Closed cleanly. */
-  CLOSED(C.CLOSED),
+  CLOSED(C.ERROR_CLOSED),
   /** A stored position is of a history that is gone. */
-  RESET(C.RESET),
+  RESET(C.ERROR_RESET),
   /** This kernel, container or file system cannot do it. */
-  UNSUPPORTED(C.UNSUPPORTED),
+  UNSUPPORTED(C.ERROR_UNSUPPORTED),
   /** A named limit is exhausted. */
-  LIMIT(C.LIMIT),
+  LIMIT(C.ERROR_LIMIT),
   /** A file, schema or sequence does not exist. */
-  NOT_FOUND(C.NOT_FOUND),
+  NOT_FOUND(C.ERROR_NOT_FOUND),
   /** There was a gap, and the policy was to end at one. */
-  STOPPED_AT_GAP(C.STOPPED_AT_GAP),
+  STOPPED_AT_GAP(C.ERROR_STOPPED_AT_GAP),
   /** A channel's other side has ended. */
-  PEER_GONE(C.PEER_GONE),
+  PEER_GONE(C.ERROR_PEER_GONE),
   /** A channel's other side wrote what is not allowed. */
-  CORRUPT(C.CORRUPT),
+  CORRUPT(C.ERROR_CORRUPT),
   /** Nothing is there now, and the call was not to wait. */
-  WOULD_BLOCK(C.WOULD_BLOCK),
+  WOULD_BLOCK(C.ERROR_WOULD_BLOCK),
   /** The call cannot be right; it had no effect. */
-  MISUSE(C.MISUSE),
+  MISUSE(C.ERROR_MISUSE),
   /** {@code interrupt()} or {@code close()} ended the wait. */
-  INTERRUPTED(C.INTERRUPTED),
+  INTERRUPTED(C.ERROR_INTERRUPTED),
   /** The caller's memory holds no row or message; none was taken. */
-  TOO_SMALL(C.TOO_SMALL),
+  TOO_SMALL(C.ERROR_TOO_SMALL),
   /** Memory could not be had. */
-  NO_MEMORY(C.NO_MEMORY),
+  NO_MEMORY(C.ERROR_NO_MEMORY),
   /** The object belongs to the parent of this forked process. */
-  FORKED(C.FORKED),
+  FORKED(C.ERROR_FORKED),
   /** An event stands before the next record: read it. */
-  EVENT_DUE(C.EVENT_DUE),
+  EVENT_DUE(C.ERROR_EVENT_DUE),
   /** A number of a later release: {@link LapwingException#number()}. */
   UNKNOWN(-1);
 

@@ -13,14 +13,14 @@ import java.lang.foreign.ValueLayout;
 public record Field(String name, int offset, int bytes, Type type, Unit unit, Role role) {
   /** What the bytes are. Numbers are little-endian. */
   public enum Type {
-    INT8(C.INT8), INT16(C.INT16), INT32(C.INT32), INT64(C.INT64),
-    UINT8(C.UINT8), UINT16(C.UINT16), UINT32(C.UINT32), UINT64(C.UINT64),
-    FLOAT32(C.FLOAT32), FLOAT64(C.FLOAT64),
+    INT8(C.TYPE_INT8), INT16(C.TYPE_INT16), INT32(C.TYPE_INT32), INT64(C.TYPE_INT64),
+    UINT8(C.TYPE_UINT8), UINT16(C.TYPE_UINT16), UINT32(C.TYPE_UINT32), UINT64(C.TYPE_UINT64),
+    FLOAT32(C.TYPE_FLOAT32), FLOAT64(C.TYPE_FLOAT64),
     /** One letter. */
-    CHAR(C.CHAR),
+    CHAR(C.TYPE_CHAR),
     /** Letters, up to the first zero or the end. */
-    TEXT(C.TEXT),
-    BYTES(C.BYTES);
+    TEXT(C.TYPE_TEXT),
+    BYTES(C.TYPE_BYTES);
 
     private final int number;
 

@@ -68,7 +68,7 @@ public final class History extends Handle {
       int result;
       do {
         result = C.history_read(history, first, memory, error);
-      } while (result == C.TOO_SMALL && batch.grow());
+      } while (result == C.ERROR_TOO_SMALL && batch.grow());
       return LapwingException.came(result, 0, error) ? batch.item() : null;
     } finally {
       exit();

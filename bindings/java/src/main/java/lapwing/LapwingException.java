@@ -72,7 +72,7 @@ public final class LapwingException extends RuntimeException {
     if (result == C.OK) {
       return true;
     }
-    if (result == (timeoutNs == 0 ? C.WOULD_BLOCK : C.TIMED_OUT)) {
+    if (result == (timeoutNs == 0 ? C.ERROR_WOULD_BLOCK : C.ERROR_TIMED_OUT)) {
       return false;
     }
     throw of(result, error, 0);

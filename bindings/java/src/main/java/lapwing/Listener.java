@@ -45,19 +45,19 @@ public final class Listener extends Handle {
 
   /** Serves the next peer, and sends to it; null: none came in that time. CLOSED: handed over. */
   public Producer acceptProducer(ChannelOptions options, Duration timeout) {
-    MemorySegment channel = accept(C.PRODUCER, options, timeout);
+    MemorySegment channel = accept(C.CHANNEL_ROLE_PRODUCER, options, timeout);
     return channel == null ? null : new Producer(channel);
   }
 
   /** Serves the next peer, and takes its messages; null: none came in that time. */
   public Consumer acceptConsumer(ChannelOptions options, Duration timeout) {
-    MemorySegment channel = accept(C.CONSUMER, options, timeout);
+    MemorySegment channel = accept(C.CHANNEL_ROLE_CONSUMER, options, timeout);
     return channel == null ? null : new Consumer(channel);
   }
 
   /** Serves the next peer with a duplex; null: none came in that time. */
   public Duplex acceptDuplex(ChannelOptions options, Duration timeout) {
-    MemorySegment channel = accept(C.DUPLEX, options, timeout);
+    MemorySegment channel = accept(C.CHANNEL_ROLE_DUPLEX, options, timeout);
     return channel == null ? null : new Duplex(channel);
   }
 

@@ -60,7 +60,7 @@ public final class Log {
       MemorySegment line = arena.allocate(LINE_BYTES);
       MemorySegment dropped = arena.allocate(ValueLayout.JAVA_LONG);
       int result = C.log_read(line, LINE_BYTES, dropped);
-      if (result == C.WOULD_BLOCK) {
+      if (result == C.ERROR_WOULD_BLOCK) {
         return null;
       }
       if (result != C.OK) {

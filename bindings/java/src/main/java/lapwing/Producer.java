@@ -24,7 +24,7 @@ public final class Producer extends Channel {
 
   /** To the one that listens there. */
   public static Producer connect(Path path, ChannelOptions options, Duration timeout) {
-    return new Producer(connect(path, C.PRODUCER, options, timeout));
+    return new Producer(connect(path, C.CHANNEL_ROLE_PRODUCER, options, timeout));
   }
 
   /**
@@ -37,7 +37,7 @@ public final class Producer extends Channel {
     try {
       lease.end();
       int result = C.channel_claim_now(channel, bytes, 0, out, error);
-      if (timeoutNs != 0 && result == C.WOULD_BLOCK) {
+      if (timeoutNs != 0 && result == C.ERROR_WOULD_BLOCK) {
         result = C.channel_claim(channel, bytes, Waits.first(timeoutNs), out, error);
         if (Waits.goesOn(result, timeoutNs)) {
           result = Waits.rest(timeoutNs,

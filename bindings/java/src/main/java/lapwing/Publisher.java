@@ -105,11 +105,11 @@ public final class Publisher extends Handle {
       long timeoutNs, long before) {
     long count = rows.byteSize() / rowBytes;
     out.set(ValueLayout.JAVA_LONG, 0, 0L);
-    int result = C.WOULD_BLOCK;
+    int result = C.ERROR_WOULD_BLOCK;
     if (timeoutNs == 0 || count == 1) { // seldom does one record have to wait
       result = C.publisher_publish_now(publisher, rows, count, rowBytes, 0, out, error);
     }
-    if (timeoutNs != 0 && result == C.WOULD_BLOCK) {
+    if (timeoutNs != 0 && result == C.ERROR_WOULD_BLOCK) {
       // Not in slices: some of the records may be published when one has passed, and each is a stall.
       result = C.publisher_publish(publisher, rows, count, rowBytes, timeoutNs, out, error);
     }

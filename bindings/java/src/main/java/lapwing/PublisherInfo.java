@@ -63,12 +63,12 @@ public record PublisherInfo(int recordBytes, UUID journalId, UUID sessionId, lon
   /** How the journal is. */
   public enum JournalState {
     /** There is none. */
-    NONE(C.JOURNAL_NONE),
-    GOOD(C.JOURNAL_GOOD),
+    NONE(C.JOURNAL_STATE_NONE),
+    GOOD(C.JOURNAL_STATE_GOOD),
     /** `durable` stays where it is; live goes on. */
-    FAILED(C.JOURNAL_IS_FAILED),
-    /** Likewise: {@link PublisherOptions.OnLag#SHED}. */
-    SHED(C.JOURNAL_IS_SHED);
+    FAILED(C.JOURNAL_STATE_FAILED),
+    /** Likewise: {@link PublisherOptions.OnJournalLag#SHED}. */
+    SHED(C.JOURNAL_STATE_SHED);
 
     private final int number;
 

@@ -9,29 +9,29 @@ import java.time.Duration;
 /** What a publisher publishes, and how it keeps it. Each option has a default. */
 public final class PublisherOptions {
   /** What publishing does when the journal is a whole ring behind. */
-  public enum OnLag {
+  public enum OnJournalLag {
     /** Waits for the disk. */
-    WAIT(C.ON_LAG_WAIT),
+    WAIT(C.ON_JOURNAL_LAG_WAIT),
     /** Gives the journal up for the rest of the session. */
-    SHED(C.ON_LAG_SHED);
+    SHED(C.ON_JOURNAL_LAG_SHED);
 
     final int number;
 
-    OnLag(int number) {
+    OnJournalLag(int number) {
       this.number = number;
     }
   }
 
   /** What publishing does when the journal has failed. */
-  public enum OnFailure {
+  public enum OnJournalFailure {
     /** Goes on live. */
-    CONTINUE(C.ON_FAILURE_CONTINUE),
+    CONTINUE(C.ON_JOURNAL_FAILURE_CONTINUE),
     /** Ends. */
-    STOP(C.ON_FAILURE_STOP);
+    STOP(C.ON_JOURNAL_FAILURE_STOP);
 
     final int number;
 
-    OnFailure(int number) {
+    OnJournalFailure(int number) {
       this.number = number;
     }
   }
@@ -49,8 +49,8 @@ public final class PublisherOptions {
   private Duration syncInterval = Duration.ZERO;
   private long retainBytes;
   private Duration retainAge = Duration.ZERO;
-  private OnLag onLag;
-  private OnFailure onFailure;
+  private OnJournalLag onJournalLag;
+  private OnJournalFailure onJournalFailure;
   private byte[] metadata = {};
   private long sourceId;
   private long sourceOffset;
@@ -148,14 +148,14 @@ public final class PublisherOptions {
   }
 
   /** What to do when the journal is a whole ring behind; wait is the default. */
-  public PublisherOptions onLag(OnLag onLag) {
-    this.onLag = onLag;
+  public PublisherOptions onJournalLag(OnJournalLag onJournalLag) {
+    this.onJournalLag = onJournalLag;
     return this;
   }
 
   /** What to do when the journal has failed; continue is the default. */
-  public PublisherOptions onFailure(OnFailure onFailure) {
-    this.onFailure = onFailure;
+  public PublisherOptions onJournalFailure(OnJournalFailure onJournalFailure) {
+    this.onJournalFailure = onJournalFailure;
     return this;
   }
 
@@ -195,9 +195,9 @@ public final class PublisherOptions {
         Lapwing.nanos(syncInterval));
     to.set(ValueLayout.JAVA_LONG, C.publisher_options.retain_bytes, retainBytes);
     to.set(ValueLayout.JAVA_LONG, C.publisher_options.retain_age_ns, Lapwing.nanos(retainAge));
-    to.set(ValueLayout.JAVA_INT, C.publisher_options.on_lag, onLag == null ? 0 : onLag.number);
-    to.set(ValueLayout.JAVA_INT, C.publisher_options.on_failure,
-        onFailure == null ? 0 : onFailure.number);
+    to.set(ValueLayout.JAVA_INT, C.publisher_options.on_journal_lag, onJournalLag == null ? 0 : onJournalLag.number);
+    to.set(ValueLayout.JAVA_INT, C.publisher_options.on_journal_failure,
+        onJournalFailure == null ? 0 : onJournalFailure.number);
     if (metadata.length > 0) {
       to.set(ValueLayout.ADDRESS, C.publisher_options.metadata,
           arena.allocateFrom(ValueLayout.JAVA_BYTE, metadata));

@@ -59,7 +59,7 @@ public record Schema(String name, int version, int recordBytes, long hash, List<
               fields(fields, countNow), text.getString(0));
         }
         boolean isLarger = countNow > count || textNow > textBytes; // than the memory given
-        if (!isLarger || (result != C.OK && result != C.TOO_SMALL)) {
+        if (!isLarger || (result != C.OK && result != C.ERROR_TOO_SMALL)) {
           throw LapwingException.of(result, error, 0);
         }
         count = countNow;

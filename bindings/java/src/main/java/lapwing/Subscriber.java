@@ -74,7 +74,7 @@ public final class Subscriber extends Handle {
           result = Waits.rest(timeoutNs,
               slice -> C.subscriber_read(subscriber, memory, slice, error));
         }
-      } while (result == C.TOO_SMALL && batch.grow());
+      } while (result == C.ERROR_TOO_SMALL && batch.grow());
       Item item = LapwingException.came(result, timeoutNs, error) ? batch.item() : null;
       if (item instanceof Event event) {
         note(event);
@@ -137,14 +137,14 @@ public final class Subscriber extends Handle {
 
   private long withoutRecord(MemorySegment subscriber, int result, long timeoutNs, long bytes) {
     switch (result) {
-      case C.EVENT_DUE:
+      case C.ERROR_EVENT_DUE:
         return EVENT_DUE;
-      case C.RECORD_SIZE:
+      case C.ERROR_RECORD_SIZE:
         throw new LapwingException(ErrorCode.RECORD_SIZE, "the records of this bus are not of "
             + bytes + " bytes; inspect().recordBytes() is their size");
-      case C.INTERRUPTED, C.MISUSE, C.FORKED:
+      case C.ERROR_INTERRUPTED, C.ERROR_MISUSE, C.ERROR_FORKED:
         throw LapwingException.of(result);
-      case C.WOULD_BLOCK, C.TIMED_OUT:
+      case C.ERROR_WOULD_BLOCK, C.ERROR_TIMED_OUT:
         LapwingException.came(result, timeoutNs, error);
         return NOTHING;
       default: // the end, of which read() has the words

@@ -30,7 +30,7 @@ final class Waits {
 
   /** Whether the first call has ended without the timeout having passed. */
   static boolean goesOn(int result, long timeoutNs) {
-    return result == C.TIMED_OUT && isLong(timeoutNs);
+    return result == C.ERROR_TIMED_OUT && isLong(timeoutNs);
   }
 
   /** Calls again until something else than a timeout is the result, or the rest of it has passed. */
@@ -40,7 +40,7 @@ final class Waits {
       long left = timeoutNs < 0
           ? SLICE_NS : timeoutNs - SLICE_NS - (System.nanoTime() - began);
       int result = call.applyAsInt(Math.max(1, Math.min(left, SLICE_NS)));
-      if (result != C.TIMED_OUT || (timeoutNs >= 0 && left <= SLICE_NS)) {
+      if (result != C.ERROR_TIMED_OUT || (timeoutNs >= 0 && left <= SLICE_NS)) {
         return result;
       }
     }

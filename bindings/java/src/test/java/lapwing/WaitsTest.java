@@ -26,7 +26,7 @@ class WaitsTest {
       while (System.nanoTime() - began < slice) {
         Thread.onSpinWait();
       }
-      return C.TIMED_OUT;
+      return C.ERROR_TIMED_OUT;
     };
   }
 
@@ -34,7 +34,7 @@ class WaitsTest {
   void aShortWaitIsOneCall() {
     for (long timeoutNs : new long[] {0, 1, 20 * MS}) {
       assertEquals(timeoutNs, Waits.first(timeoutNs));
-      assertFalse(Waits.goesOn(C.TIMED_OUT, timeoutNs));
+      assertFalse(Waits.goesOn(C.ERROR_TIMED_OUT, timeoutNs));
     }
   }
 
@@ -42,8 +42,8 @@ class WaitsTest {
   void aLongWaitGoesOnAfterATimeoutAndAfterNothingElse() {
     for (long timeoutNs : new long[] {-1, 1_000 * MS}) {
       assertTrue(Waits.first(timeoutNs) > 0 && Waits.first(timeoutNs) <= 50 * MS);
-      assertTrue(Waits.goesOn(C.TIMED_OUT, timeoutNs));
-      for (int result : new int[] {C.OK, C.INTERRUPTED, C.EVENT_DUE, C.WOULD_BLOCK}) {
+      assertTrue(Waits.goesOn(C.ERROR_TIMED_OUT, timeoutNs));
+      for (int result : new int[] {C.OK, C.ERROR_INTERRUPTED, C.ERROR_EVENT_DUE, C.ERROR_WOULD_BLOCK}) {
         assertFalse(Waits.goesOn(result, timeoutNs));
       }
     }
@@ -51,7 +51,7 @@ class WaitsTest {
 
   @Test
   void theRestEndsWithTheFirstOtherResult() {
-    assertEquals(C.INTERRUPTED, Waits.rest(-1, something(3, C.INTERRUPTED)));
+    assertEquals(C.ERROR_INTERRUPTED, Waits.rest(-1, something(3, C.ERROR_INTERRUPTED)));
     assertEquals(3, slices.size());
     slices.clear();
     assertEquals(C.OK, Waits.rest(60_000 * MS, something(2, C.OK)));
@@ -60,7 +60,7 @@ class WaitsTest {
 
   @Test
   void theRestWaitsForTheWholeTimeoutAndNoLonger() {
-    assertEquals(C.TIMED_OUT, Waits.rest(110 * MS, something(1_000_000, C.OK)));
+    assertEquals(C.ERROR_TIMED_OUT, Waits.rest(110 * MS, something(1_000_000, C.OK)));
     long first = Waits.first(-1);
     long asked = first;
     for (long slice : slices) {

@@ -41,8 +41,8 @@ final class PublisherSteps {
         .segmentBytes(step.number("segment_bytes"))
         .syncInterval(step.milliseconds("sync_interval_ms"))
         .retainBytes(step.number("retain_bytes"))
-        .onLag(step.choice("on_lag", PublisherOptions.OnLag.class))
-        .onFailure(step.choice("on_failure", PublisherOptions.OnFailure.class))
+        .onJournalLag(step.choice("on_journal_lag", PublisherOptions.OnJournalLag.class))
+        .onJournalFailure(step.choice("on_journal_failure", PublisherOptions.OnJournalFailure.class))
         .noJournal(step.isSet("no_journal"))
         .resume(step.isSet("resume"))
         .source(step.number("source_id"), step.number("source_offset"));
