@@ -13,7 +13,7 @@
 #include "bench/operations.h"
 #include "bench/private_directory.h"
 #include "bench/record_source.h"
-#include "bindings/c/lapwing.h"
+#include "lapwing.h"
 
 namespace lapwing::bench {
 

@@ -15,7 +15,7 @@ foreach(layer proto os bus channel snapshot publisher subscribers wait_set monit
 endforeach()
 
 set(header_sources "")
-foreach(layer include/lapwing proto os bus channel snapshot publisher subscribers wait_set monitor
+foreach(layer include proto os bus channel snapshot publisher subscribers wait_set monitor
         cli bindings/c testing tests)
   file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${layer}/*.h)
   list(TRANSFORM headers REPLACE "^include/" "")

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "bindings/c/lapwing.h"
+#include "lapwing.h"
 #include "testing/temporary_directory.h"
 
 namespace lapwing::c_test {

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "bindings/c/call.h"
-#include "bindings/c/lapwing.h"
+#include "lapwing.h"
 #include "lapwing/subscriber.h"
 
 namespace lapwing::c {

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "bindings/c/lapwing.h"
+#include "lapwing.h"
 #include "lapwing/error.h"
 #include "lapwing/waiting.h"
 #include "os/fork.h"

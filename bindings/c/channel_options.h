@@ -4,7 +4,7 @@
 #pragma once
 
 #include "absl/status/statusor.h"
-#include "bindings/c/lapwing.h"
+#include "lapwing.h"
 #include "lapwing/channel.h"
 #include "lapwing/listener.h"
 

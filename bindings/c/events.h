@@ -3,7 +3,7 @@
 // Thread safety: pure functions.
 #pragma once
 
-#include "bindings/c/lapwing.h"
+#include "lapwing.h"
 #include "lapwing/subscriber.h"
 
 namespace lapwing::c {

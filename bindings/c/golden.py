@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-HEADER = ROOT / "bindings" / "c" / "lapwing.h"
+HEADER = ROOT / "include" / "lapwing.h"
 GOLDEN = ROOT / "docs" / "capi.golden"
 
 
@@ -124,7 +124,7 @@ def counted(interface):
     """Every function, which notes that it was called and with what result, and calls that of the library."""
     yield "// Written by bindings/c/golden.py."
     yield '#include "testing/counted_calls.h"'
-    yield '#include "bindings/c/lapwing.h"'
+    yield '#include "lapwing.h"'
     yield "namespace lapwing {"
     yield "const std::vector<std::string>& functions_of_the_interface() {"
     yield "  static const std::vector<std::string> names = {"

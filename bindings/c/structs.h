@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "bindings/c/call.h"
-#include "bindings/c/lapwing.h"
+#include "lapwing.h"
 #include "lapwing/error.h"
 #include "lapwing/sequence.h"
 

@@ -122,7 +122,7 @@ def generate(header):
 
 def main():
     words = [word for word in sys.argv[1:] if word != "--check"]
-    header = Path(words[0]) if words else HERE.parent / "c" / "lapwing.h"
+    header = Path(words[0]) if words else HERE.parents[1] / "include" / "lapwing.h"
     text = generate(header.read_text(encoding="utf-8"))
     if "--check" not in sys.argv:
         OUT.write_text(text, encoding="utf-8")

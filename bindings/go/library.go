@@ -1,7 +1,7 @@
 package lapwing
 
 /*
-#cgo CFLAGS: -std=gnu11 -I${SRCDIR}/../c
+#cgo CFLAGS: -std=gnu11 -I${SRCDIR}/../../include
 #cgo LDFLAGS: -ldl
 #include "calls.h"
 */

@@ -88,7 +88,7 @@ func TestALibraryThatIsNotThereIsNamed(t *testing.T) {
 }
 
 func TestEveryFunctionOfTheInterfaceIsUsed(t *testing.T) {
-	header, err := os.ReadFile("../c/lapwing.h")
+	header, err := os.ReadFile("../../include/lapwing.h")
 	if err != nil {
 		t.Fatal(err)
 	}

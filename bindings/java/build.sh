@@ -10,7 +10,7 @@ find_jdk
 command -v mvn >/dev/null || { echo "Maven; this machine has none"; exit 77; }
 
 # C.java belongs to the header.
-header=$here/../c/lapwing.h
+header=$here/../../include/lapwing.h
 if [[ -e $header ]] &&
   ! python3 "$here/layouts.py" "$header" | cmp -s - "$here/src/main/java/lapwing/C.java"; then
   echo "C.java is not what layouts.py makes of lapwing.h; run layouts.py, which says how"

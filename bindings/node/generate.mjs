@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const arguments_ = process.argv.slice(2).filter((word) => word !== '--check');
-const headerPath = arguments_[0] ?? join(here, '../c/lapwing.h');
+const headerPath = arguments_[0] ?? join(here, '../../include/lapwing.h');
 const outPath = arguments_[1] ?? join(here, 'src/abi.ts');
 
 // Of C types: bytes, and what JavaScript has for them.

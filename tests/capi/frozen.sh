@@ -9,7 +9,7 @@
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${LAPWING_BUILD_DIR:-$root/build/release}
-header=$root/bindings/c/lapwing.h
+header=$root/include/lapwing.h
 abi=$root/docs/capi.abi
 cc=${CC:-cc}
 work=$(mktemp -d)

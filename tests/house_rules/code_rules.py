@@ -50,8 +50,8 @@ EXTERNAL_HEADERS = {
 }
 
 STYLE_FILE = Path(__file__).resolve().parents[2] / ".clang-format"
-FORMATTED_BY_HAND = {"proto/ring_layout.h", "testing/abi_dump.cc", "bindings/c/lapwing.h"}
-C_HEADERS = {"bindings/c/lapwing.h"}
+FORMATTED_BY_HAND = {"proto/ring_layout.h", "testing/abi_dump.cc", "include/lapwing.h"}
+C_HEADERS = {"include/lapwing.h"}
 
 NO_FUNCTION = re.compile(r"\s*(namespace|struct|class|enum|union|extern)\b|.*= \{$")
 FUNCTION_LINES_MAX = 80
@@ -70,7 +70,7 @@ def include_directions(tree):
             path = match[1]
             if path.startswith(EXTERNAL_IN_QUOTES):
                 continue
-            if path.startswith("lapwing/"):
+            if path.startswith("lapwing/") or path == "lapwing.h":
                 path = f"include/{path}"
             if path not in tree:
                 yield source.finding(line, f'"{path}" is not a file of this tree')

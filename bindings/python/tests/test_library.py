@@ -11,7 +11,7 @@ import pytest
 import lapwing
 from lapwing import _native
 
-HEADER = Path(__file__).parents[2] / "c" / "lapwing.h"
+HEADER = Path(__file__).parents[3] / "include" / "lapwing.h"
 
 
 def import_with(library):

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Writes src/bindings.rs from the C header; run it when the header has changed.
-#   lapwing-sys/regenerate.sh [HEADER]     default: bindings/c/lapwing.h of this tree
+#   lapwing-sys/regenerate.sh [HEADER]     default: include/lapwing.h of this tree
 # Needs bindgen 0.72 (cargo install bindgen-cli --version 0.72.1) and libclang.
 set -eu
 cd "$(dirname "$0")"
-header=${1:-../../c/lapwing.h}
+header=${1:-../../../include/lapwing.h}
 
 bindgen "$header" --output src/bindings.rs --rust-target 1.82 --formatter rustfmt \
   --allowlist-item 'lapwing_.*' --allowlist-item 'LAPWING_.*' \

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 fn header() -> String {
-    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../c/lapwing.h");
+    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../include/lapwing.h");
     let path = std::env::var_os("LAPWING_HEADER").map_or(beside, PathBuf::from);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

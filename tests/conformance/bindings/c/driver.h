@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "bindings/c/lapwing.h"
+#include "lapwing.h"
 #include "tests/conformance/bindings/c/step.h"
 
 namespace lapwing::conformance {

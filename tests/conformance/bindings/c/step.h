@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "bindings/c/lapwing.h"
+#include "lapwing.h"
 
 namespace lapwing::conformance {
 
