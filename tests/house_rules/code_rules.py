@@ -222,7 +222,18 @@ def short_files(tree):
             yield source.finding(1, f"{length} lines; a file has at most {FILE_LINES_MAX}")
 
 
+def one_header_has_all(tree):
+    """include/lapwing/lapwing.h includes every public header."""
+    everything = "include/lapwing/lapwing.h"
+    for source in tree if everything in tree else ():
+        name = source.path.removeprefix("include/")
+        if re.fullmatch(r"lapwing/\w+\.h", name) and source.path != everything:
+            if f'#include "{name}"' not in tree[everything].text:
+                yield source.finding(1, f"{everything} does not include it")
+
+
 RULES = [
+    one_header_has_all,
     include_directions,
     public_headers_by_name,
     atomics_in_one_file,

@@ -249,6 +249,11 @@ CASES = {
             documented(TABLE + "| 12 | 4 | `z` | u32 | new |\n"),
         ],
     ),
+    code.one_header_has_all: (
+        [{"include/lapwing/lapwing.h": HEADER + '#include "lapwing/a.h"\n',
+          "include/lapwing/a.h": HEADER, "include/lapwing/detail/b.h": HEADER}],
+        [{"include/lapwing/lapwing.h": HEADER, "include/lapwing/a.h": HEADER}],
+    ),
     text.text_form: (
         [{"bus/a.cc": "int a;\n", "docs/a.md": "long " * 50 + "\n"}],
         [

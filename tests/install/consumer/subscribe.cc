@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <iostream>
 
-#include "lapwing/subscriber.h"
+#include "lapwing/lapwing.h"
 
 struct Quote {
   std::uint64_t ts_event;
