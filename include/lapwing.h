@@ -650,7 +650,8 @@ enum {
   LAPWING_CHANNEL_ROLE_DUPLEX = 3 /* calls and one-way messages, in both directions */
 };
 enum {
-  LAPWING_CHANNEL_ALIGNED = 1,       /* payloads begin at multiples of 64 bytes instead of 16 */
+  LAPWING_CHANNEL_ALIGNED = 1, /* payloads are aligned to 64 bytes; without it, to 16, and those of
+                                  49 to 56 bytes to 8 */
   LAPWING_CHANNEL_HUGE_PAGES = 2,    /* or fail */
   LAPWING_CHANNEL_NUMA = 4,          /* this side's memory lies on numa_node, or fail */
   LAPWING_CHANNEL_PEER_UID = 8,      /* only that user is served, or connected to */

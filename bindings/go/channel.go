@@ -31,7 +31,7 @@ type ChannelOptions struct {
 	Retry           time.Duration // of a connect: for how long it tries again while nobody listens
 	NUMANode        *uint32       // this side's memory lies there, or fail; nil: anywhere
 	PeerUID         *uint32       // only that user is served, or connected to; nil: this user and root
-	Aligned         bool          // payloads begin at multiples of 64 bytes instead of 16
+	Aligned         bool          // payloads are aligned to 64 bytes; without it, to 16, and those of 49 to 56 to 8
 	HugePages       bool          // or fail
 	NoMembarrier    bool          // a fence for each message instead of a system call
 	LateReplies     bool          // replies after their call's end are delivered, marked late

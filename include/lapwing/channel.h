@@ -41,7 +41,8 @@ struct ChannelOptions {
   // ignores it, and the two below: one set of options does for both ends.
   std::uint64_t capacity = kChannelCapacityDefault;  // bytes
   std::uint32_t message_bytes_max = 64 * 1024;
-  bool aligned_payloads = false;  // payloads begin at multiples of 64 bytes instead of 16
+  // Payloads are aligned to 64 bytes. Without it, to 16, and those of 49 to 56 bytes to 8.
+  bool aligned_payloads = false;
   // Of a duplex, and ignored by the others: calls, and one-way messages, that it takes unanswered.
   std::uint32_t call_window = 64;
   // Of a duplex: a reply that comes after its call's deadline or cancellation is delivered by

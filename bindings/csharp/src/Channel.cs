@@ -32,7 +32,7 @@ namespace Lapwing
         /// <summary>Of Connect: for how long it tries again while nobody listens.</summary>
         public TimeSpan? Retry { get; set; }
 
-        /// <summary>Payloads begin at multiples of 64 bytes instead of 16.</summary>
+        /// <summary>Payloads are aligned to 64 bytes. Without it, to 16, and those of 49 to 56 bytes to 8.</summary>
         public bool Aligned { get; set; }
 
         /// <summary>Or it fails.</summary>

@@ -50,7 +50,8 @@ def side_options(
     message_bytes_max  0: 64 KiB
     call_window        calls and one-way messages that are taken unanswered; 0: 64
     wait               "busy" spins, "backoff" spins, yields and sleeps, "park" sleeps at once
-    aligned            payloads begin at multiples of 64 bytes instead of 16
+    aligned            payloads are aligned to 64 bytes; without it, to 16, and those of 49 to 56
+                       bytes to 8
     numa_node          where this side's memory lies, or opening fails
     membarrier         False: a fence for each message instead of a system call
     late_replies       replies after their call's end are delivered, marked late

@@ -21,7 +21,7 @@ pub struct ChannelOptions {
     /// Calls, and one-way messages, taken unanswered; 0: 64.
     pub call_window: u32,
     pub wait: Wait,
-    /// Payloads begin at multiples of 64 bytes instead of 16.
+    /// Payloads are aligned to 64 bytes. Without it, to 16, and those of 49 to 56 bytes to 8.
     pub aligned: bool,
     /// Or fail.
     pub huge_pages: bool,

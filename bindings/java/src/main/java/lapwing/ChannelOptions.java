@@ -47,7 +47,7 @@ public final class ChannelOptions {
     return this;
   }
 
-  /** Payloads begin at multiples of 64 bytes instead of 16. */
+  /** Payloads are aligned to 64 bytes. Without it, to 16, and those of 49 to 56 bytes to 8. */
   public ChannelOptions aligned(boolean aligned) {
     return flag(C.CHANNEL_ALIGNED, aligned);
   }
