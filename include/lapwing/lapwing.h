@@ -31,6 +31,7 @@
 #include "lapwing/producer.h"
 #include "lapwing/publisher.h"
 #include "lapwing/recording.h"
+#include "lapwing/result.h"
 #include "lapwing/schema.h"
 #include "lapwing/sequence.h"
 #include "lapwing/subscriber.h"
