@@ -34,8 +34,7 @@ absl::Status publish_next(Publisher& publisher, Feed& feed, Pacer& pacer) {
   const absl::StatusOr<FeedBatch> batch = feed.next();
   if (!batch.ok()) return batch.status();
   if (!pacer.wait(batch->time_ns, batch->records.size() / publisher.record_bytes())) return {};
-  return publisher.publish_batch(batch->records) == kNoSequence ? publisher.last_error()
-                                                                : absl::OkStatus();
+  return !publisher.publish_batch(batch->records).ok() ? publisher.last_error() : absl::OkStatus();
 }
 
 absl::Status run(const std::string& directory, std::uint64_t backlog, const std::string& rate) {

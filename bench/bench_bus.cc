@@ -42,9 +42,9 @@ void fail_as_said(const Publisher& publisher) {
 
 void await_join(Subscriber& subscriber) {
   for (;;) {
-    const Item item = subscriber.wait(Deadline::never());
-    if (item.kind == ItemKind::kCaughtUp) return;
-    if (item.kind == ItemKind::kEnded) fail(subscriber.status().ToString());
+    const auto item = subscriber.next();
+    if (item->is(EventKind::kCaughtUp)) return;
+    if (!item.ok()) fail(subscriber.status().ToString());
   }
 }
 

@@ -51,15 +51,15 @@ void await_join(Subscriber& subscriber);
 // Fail the benchmark unless everything was published.
 [[noreturn, gnu::cold]] void fail_as_said(const Publisher& publisher);
 inline void publish_or_fail(Publisher& publisher, std::span<const std::byte> record) {
-  if (publisher.publish(record) == kNoSequence) fail_as_said(publisher);
+  if (!publisher.publish(record).ok()) fail_as_said(publisher);
 }
 template <typename Record>
   requires std::is_class_v<Record>
 [[gnu::always_inline]] inline void publish_or_fail(Publisher& publisher, const Record& record) {
-  if (publisher.publish(record) == kNoSequence) fail_as_said(publisher);
+  if (!publisher.publish(record).ok()) fail_as_said(publisher);
 }
 inline void publish_batch_or_fail(Publisher& publisher, std::span<const std::byte> records) {
-  if (publisher.publish_batch(records) == kNoSequence) fail_as_said(publisher);
+  if (!publisher.publish_batch(records).ok()) fail_as_said(publisher);
 }
 
 }  // namespace lapwing::bench

@@ -67,10 +67,10 @@ template <typename End>
 
 // Fails the benchmark unless the operation of that end succeeded. Nothing but a comparison in what
 // is timed: it stands behind each operation.
-template <typename End>
-[[gnu::always_inline]] inline void ok_or_fail(Errc result, const End& end) {
-  if (result != Errc::kOk) [[unlikely]]
-    fail_with(result, end);
+template <typename Value, typename End>
+[[gnu::always_inline]] inline void ok_or_fail(const Result<Value>& result, const End& end) {
+  if (!result.ok()) [[unlikely]]
+    fail_with(result.error(), end);
 }
 
 }  // namespace lapwing::bench

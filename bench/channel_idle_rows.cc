@@ -44,11 +44,11 @@ void sleep_and_wake(ChannelConsumer& in, std::size_t bytes, Bed& bed) {
   for (std::uint64_t n = 1;; ++n) {
     const std::uint64_t sleeps = in.counters().sleeps;
     bed.bedtimes.store(n, std::memory_order_release);
-    const Peek peek = in.peek();
+    const Result<Message> peek = in.peek();
     bed.woken_ns = monotonic_ns();
-    if (peek.result == Errc::kClosed) return;
-    ok_or_fail(peek.result, in);
-    if (peek.message.payload.size() != bytes) fail("a message of another size");
+    if (peek.error() == Errc::kClosed) return;
+    ok_or_fail(peek, in);
+    if (peek->payload.size() != bytes) fail("a message of another size");
     bed.slept = in.counters().sleeps != sleeps;
     ok_or_fail(in.release(), in);
     bed.risings.store(n, std::memory_order_release);
@@ -81,9 +81,9 @@ Woken wake_consumer(const Setting& setting, Placement placement, std::size_t byt
   std::vector<double> durations;
   for (std::uint64_t n = 1; durations.size() < wakes; ++n) {
     spin_until([&] { return bed->bedtimes.load(std::memory_order_acquire) == n; });
-    const Claim claim = out.claim(bytes);
-    ok_or_fail(claim.result, out);
-    fill(claim.payload, n);
+    const auto claim = out.claim(bytes);
+    ok_or_fail(claim, out);
+    fill(*claim, n);
     let_sleep();
     const std::uint64_t start_ns = monotonic_ns();
     ok_or_fail(out.commit(bytes, kMessageType), out);
@@ -111,19 +111,19 @@ struct IdleShares {
 void idle_as_consumer(const ChannelPlace& place, std::uint64_t idle_ns, IdleShares& shares) {
   auto in = place.connect<ChannelConsumer>(channel_options(WaitStrategy::kPark));
   shares.consumer_percent = idle_percent(idle_ns, [&](std::uint64_t deadline_ns) {
-    const Peek peek = in.peek(Deadline::at_monotonic_ns(deadline_ns));
-    if (peek.result != Errc::kTimedOut) fail("a message out of nowhere");
+    const Result<Message> peek = in.peek(Deadline::at_monotonic_ns(deadline_ns));
+    if (peek.error() != Errc::kTimedOut) fail("a message out of nowhere");
   });
 }
 
 void idle_as_producer(const ChannelPlace& place, std::uint64_t idle_ns, IdleShares& shares) {
   auto out = place.connect<ChannelProducer>(channel_options(WaitStrategy::kPark));
-  while (out.try_claim(kMessageBytes).result == Errc::kOk) {
+  while (out.try_claim(kMessageBytes).ok()) {
     ok_or_fail(out.commit(kMessageBytes, kMessageType), out);
   }
   shares.producer_percent = idle_percent(idle_ns, [&](std::uint64_t deadline_ns) {
-    const Claim claim = out.claim(kMessageBytes, Deadline::at_monotonic_ns(deadline_ns));
-    if (claim.result != Errc::kTimedOut) fail("room out of nowhere");
+    const auto claim = out.claim(kMessageBytes, Deadline::at_monotonic_ns(deadline_ns));
+    if (claim.error() != Errc::kTimedOut) fail("room out of nowhere");
   });
 }
 

@@ -50,9 +50,9 @@ void receive(std::size_t total, Arrived& arrived, Take&& take) {
 
 void receive_singly(ChannelConsumer& in, std::size_t total, Arrived& arrived) {
   receive(total, arrived, [&](std::size_t n) {
-    const Peek peek = in.peek();
-    ok_or_fail(peek.result, in);
-    arrived.damaged |= differences(peek.message.payload, n);
+    const Result<Message> peek = in.peek();
+    ok_or_fail(peek, in);
+    arrived.damaged |= differences(peek->payload, n);
     ok_or_fail(in.release(), in);
     return std::size_t{1};
   });
@@ -61,21 +61,21 @@ void receive_singly(ChannelConsumer& in, std::size_t total, Arrived& arrived) {
 void receive_batches(ChannelConsumer& in, std::size_t total, Arrived& arrived) {
   std::vector<Message> messages(kTakenMessages);
   receive(total, arrived, [&](std::size_t n) {
-    const PeekBatch batch = in.peek_batch(messages);
-    ok_or_fail(batch.result, in);
-    for (std::size_t i = 0; i < batch.count; ++i) {
+    const Result<std::size_t> batch = in.peek_batch(messages);
+    ok_or_fail(batch, in);
+    for (std::size_t i = 0; i < *batch; ++i) {
       arrived.damaged |= differences(messages[i].payload, n + i);
     }
     ok_or_fail(in.release(), in);
-    return batch.count;
+    return *batch;
   });
 }
 
 void send_singly(ChannelProducer& out, std::size_t total) {
   for (std::size_t n = 1; n <= total; ++n) {
-    const Claim claim = out.claim(kMessageBytes);
-    ok_or_fail(claim.result, out);
-    write(claim.payload, n);
+    const auto claim = out.claim(kMessageBytes);
+    ok_or_fail(claim, out);
+    write(*claim, n);
     ok_or_fail(out.commit(kMessageBytes, kMessageType), out);
   }
 }
@@ -83,9 +83,9 @@ void send_singly(ChannelProducer& out, std::size_t total) {
 void send_batches(ChannelProducer& out, std::size_t total) {
   for (std::size_t n = 0; n < total;) {
     for (std::size_t i = 0; i < kBatchMessages; ++i) {
-      const Claim claim = out.claim(kMessageBytes);
-      ok_or_fail(claim.result, out);
-      write(claim.payload, ++n);
+      const auto claim = out.claim(kMessageBytes);
+      ok_or_fail(claim, out);
+      write(*claim, ++n);
       ok_or_fail(out.stage(kMessageBytes, kMessageType), out);
     }
     ok_or_fail(out.commit_staged(), out);

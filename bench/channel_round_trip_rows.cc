@@ -98,16 +98,16 @@ double frames_round_trip_ns(const Setting&, Placement placement, std::size_t rou
 
 // Two channels as a user has them.
 void put(ChannelProducer& out, const Ball& ball) {
-  const Claim claim = out.claim(kMessageBytes);
-  ok_or_fail(claim.result, out);
-  std::memcpy(claim.payload.data(), &ball, kMessageBytes);
+  const auto claim = out.claim(kMessageBytes);
+  ok_or_fail(claim, out);
+  std::memcpy(claim->data(), &ball, kMessageBytes);
   ok_or_fail(out.commit(kMessageBytes, kMessageType), out);
 }
 
 Ball await(ChannelConsumer& in) {
-  const Peek peek = in.peek();
-  ok_or_fail(peek.result, in);
-  return ball_in(peek.message);
+  const Result<Message> peek = in.peek();
+  ok_or_fail(peek, in);
+  return ball_in(*peek);
 }
 
 double channel_round_trip_ns(const Setting& setting, Placement placement, std::size_t round_trips,
@@ -151,21 +151,21 @@ double call_round_trip_ns(const Setting& setting, Placement placement, std::size
   Child server(placement.second, [&] {
     auto duplex = place.connect<Duplex>(options);
     for (std::size_t n = 1; n <= kChannelLines + round_trips; ++n) {
-      const Incoming in = duplex.next();
-      ok_or_fail(in.result, duplex);
-      ok_or_fail(duplex.reply(in.call, in.payload, in.type), duplex);
+      const Result<Incoming> in = duplex.next();
+      ok_or_fail(in, duplex);
+      ok_or_fail(duplex.reply(in->call, in->payload, in->type), duplex);
     }
     // The reply is read before the client closes; until then this side stays.
-    if (duplex.next().result != Errc::kClosed) fail("a call too many");
+    if (duplex.next().error() != Errc::kClosed) fail("a call too many");
   });
   pin_to_core(placement.first);
   auto duplex = place.accept<Duplex>(options);
   const double median = median_round_trip_ns(kChannelLines, round_trips, [&](std::uint64_t n) {
     const Ball ball = Ball::of(n);
-    const Reply reply = duplex.call(std::as_bytes(std::span(ball.words)), kMessageType);
-    ok_or_fail(reply.result, duplex);
+    const Result<Reply> reply = duplex.call(std::as_bytes(std::span(ball.words)), kMessageType);
+    ok_or_fail(reply, duplex);
     Ball back;
-    std::memcpy(&back, reply.payload.data(), kMessageBytes);
+    std::memcpy(&back, reply->payload.data(), kMessageBytes);
     check(back, n);
   });
   duplex.close();

@@ -81,9 +81,9 @@ Arrived over_channel(const Setting& setting, Placement placement, const Load& lo
   Child consumer(placement.second, [&] {
     auto in = place.connect<ChannelConsumer>(options);
     receive(load, *arrived, [&](std::size_t n) {
-      const Peek peek = in.peek();
-      ok_or_fail(peek.result, in);
-      const std::uint64_t damaged = read(peek.message.payload.data(), load.message_bytes, n);
+      const Result<Message> peek = in.peek();
+      ok_or_fail(peek, in);
+      const std::uint64_t damaged = read(peek->payload.data(), load.message_bytes, n);
       ok_or_fail(in.release(), in);
       return damaged;
     });
@@ -91,9 +91,9 @@ Arrived over_channel(const Setting& setting, Placement placement, const Load& lo
   pin_to_core(placement.first);
   auto out = place.accept<ChannelProducer>(options);
   for (std::size_t n = 1; n <= load.total(); ++n) {
-    const Claim claim = out.claim(load.message_bytes);
-    ok_or_fail(claim.result, out);
-    write(claim.payload.data(), load.message_bytes, n);
+    const auto claim = out.claim(load.message_bytes);
+    ok_or_fail(claim, out);
+    write(claim->data(), load.message_bytes, n);
     ok_or_fail(out.commit(load.message_bytes, kMessageType), out);
   }
   consumer.join();

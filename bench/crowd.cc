@@ -137,9 +137,9 @@ void Crowd::subscribe(const CrowdSpec& spec, Board& board, std::size_t member) {
   board.present.fetch_add(1);
   std::vector<std::byte> rows(kReadRecords * kRecordBytes);
   while (board.leaving != member) {
-    const Batch batch = subscriber.read(rows, std::chrono::nanoseconds(kParkNsMax));
-    if (batch.result != Errc::kOk && batch.result != Errc::kTimedOut) return;
-    if (spec.timed) look_at(rows.data(), batch.count, batch.first, seat.sight);
+    const Result<Batch> batch = subscriber.read(rows, std::chrono::nanoseconds(kParkNsMax));
+    if (!batch.ok() && batch != Errc::kTimedOut) return;
+    if (spec.timed) look_at(rows.data(), batch->count, batch->first, seat.sight);
     const SubscriberCounters counters = subscriber.counters();
     seat.sight.received = counters.records;
     seat.sight.lost = counters.lost;

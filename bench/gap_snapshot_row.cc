@@ -84,14 +84,16 @@ class Market {
   MemoryState state_{fold_.shape()};
 };
 
+Item take_next(Subscriber& subscriber, OrderBooks& books) {
+  const auto item = subscriber.next();
+  if (!item.ok()) fail(subscriber.status().ToString());
+  if (!books.take(*item)) fail("a record is no order");
+  return *item;
+}
+
 // Until the subscriber says so; the books hold everything before it.
-void take_until(Subscriber& subscriber, OrderBooks& books, ItemKind kind) {
-  for (;;) {
-    const Item item = subscriber.wait(Deadline::never());
-    if (!books.take(item)) fail("a record is no order");
-    if (item.kind == kind) return;
-    if (item.kind == ItemKind::kEnded) fail(subscriber.status().ToString());
-  }
+void take_until(Subscriber& subscriber, OrderBooks& books, EventKind kind) {
+  while (!take_next(subscriber, books).is(kind)) continue;
 }
 
 Measurement recover(const Setting& setting, Placement placement) {
@@ -105,18 +107,18 @@ Measurement recover(const Setting& setting, Placement placement) {
   options.behind_records = kBehindRecords;
   Subscriber subscriber = value_or_fail(Subscriber::open(std::move(options)));
   OrderBooks books({.orders = kOrders, .levels = kOrders});
-  take_until(subscriber, books, ItemKind::kLive);
+  take_until(subscriber, books, EventKind::kLive);
 
   market.change(capacity_for(setting) + capacity_for(setting) / 2);
   market.write_checkpoint();
   market.change(kAfterCheckpoint);
   const std::uint64_t start = ticks();
-  take_until(subscriber, books, ItemKind::kLive);
+  take_until(subscriber, books, EventKind::kLive);
   Measurement measurement;
   measurement.figure = ms_between(start, ticks());
 
   // Near the head is live, and what is left is no part of the figure.
-  while (books.sequence() < market.head()) take_until(subscriber, books, ItemKind::kRecord);
+  while (books.sequence() < market.head()) take_next(subscriber, books);
   if (subscriber.counters().in_state == 0) measurement.fault = "no state was loaded";
   if (books.digest() != market.digest()) measurement.fault = "the books are not those of the bus";
   return measurement;

@@ -55,7 +55,8 @@ void idle_as_subscriber(const std::string& directory, std::uint64_t idle_ns, Idl
   shares.subscriber_percent = idle_percent(idle_ns, [&](std::uint64_t deadline_ns) {
     const Deadline deadline = Deadline::at_monotonic_ns(deadline_ns);
     while (!deadline.has_passed()) {
-      if (subscriber.wait(deadline).kind == ItemKind::kEnded) fail(subscriber.status().ToString());
+      const Result<Item> item = subscriber.next(deadline);
+      if (!item.ok() && item != Errc::kTimedOut) fail(subscriber.status().ToString());
     }
   });
   bump_bell(&shares.done_bell);
@@ -100,17 +101,18 @@ void receive_parked(const std::string& directory, std::size_t wakes, Wakes& resu
   bool waited = false;
   long sleeps = sleeps_so_far();
   while (ages_ns.size() < wakes) {
-    Item item = subscriber.wait(Deadline::now());
-    if (item.kind == ItemKind::kNothing) {
+    Result<Item> item = subscriber.next(Deadline::now());
+    if (item == Errc::kWouldBlock) {
       waited = true;
-      item = subscriber.wait(std::chrono::nanoseconds(kParkNsMax));
+      item = subscriber.next(std::chrono::nanoseconds(kParkNsMax));
     }
-    if (item.kind == ItemKind::kEnded) fail(subscriber.status().ToString());
-    if (item.kind != ItemKind::kRecord) continue;
+    if (item == Errc::kTimedOut) continue;
+    if (!item.ok()) fail(subscriber.status().ToString());
+    if (item->kind != ItemKind::kRecord) continue;
     if (waited) {
       const std::uint64_t now_ns = monotonic_ns();
       std::uint64_t published_ns = 0;
-      std::memcpy(&published_ns, item.record.data(), sizeof published_ns);
+      std::memcpy(&published_ns, item->record.data(), sizeof published_ns);
       const long sleeps_before = std::exchange(sleeps, sleeps_so_far());
       if (sleeps > sleeps_before) ages_ns.push_back(static_cast<double>(now_ns - published_ns));
     }

@@ -51,14 +51,14 @@ void receive(const std::string& directory, std::size_t records, const Headway* h
   std::uint64_t start_ns = 0;
   std::uint64_t end_ns = 0;  // of the last record: closing is not what is measured
   for (;;) {
-    const Batch batch = subscriber.read(rows, Deadline::never());
-    if (batch.result != Errc::kOk) fail(subscriber.status().ToString());
-    if (batch.event && batch.event->kind == ItemKind::kClosed) break;
-    if (batch.count > 0 && start_ns == 0) start_ns = monotonic_ns();
-    for (std::size_t i = 0; i < batch.count; ++i) {
-      check(rows.data() + i * kRecordBytes, batch.first + i, received);
+    const Result<Batch> batch = subscriber.read(rows, Deadline::never());
+    if (!batch.ok()) fail(subscriber.status().ToString());
+    if (batch->is(EventKind::kClosed)) break;
+    if (batch->count > 0 && start_ns == 0) start_ns = monotonic_ns();
+    for (std::size_t i = 0; i < batch->count; ++i) {
+      check(rows.data() + i * kRecordBytes, batch->first + i, received);
     }
-    if (headway != nullptr) headway->took(batch.first + batch.count - 1, batch.count);
+    if (headway != nullptr) headway->took(batch->first + batch->count - 1, batch->count);
     if (end_ns == 0 && subscriber.counters().last == records) end_ns = monotonic_ns();
   }
   received.counters = subscriber.counters();

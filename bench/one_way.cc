@@ -81,11 +81,11 @@ class Bus {
     }
     Sequence take(Words& words) {
       for (;;) {
-        const Taken taken = subscriber_.take(words, deadline_);
-        if (taken.result == Errc::kOk) return taken.sequence;
-        if (taken.result == Errc::kTimedOut) fail("silence in the middle of a load");
-        if (taken.result != Errc::kEventDue) fail(subscriber_.status().ToString());
-        if (subscriber_.wait(deadline_).kind == ItemKind::kClosed) return kNoSequence;
+        const Result<Sequence> sequence = subscriber_.read_one(words, deadline_);
+        if (sequence.ok()) return *sequence;
+        if (sequence == Errc::kTimedOut) fail("silence in the middle of a load");
+        if (sequence != Errc::kEventDue) fail(subscriber_.status().ToString());
+        if (subscriber_.next(deadline_)->is(EventKind::kClosed)) return kNoSequence;
       }
     }
     std::uint64_t records() const { return subscriber_.counters().records; }

@@ -130,18 +130,18 @@ class ChannelBench {
 
   // The same for taking.
   void peek() {
-    const Peek peek = consumer_->try_peek();
-    ok_or_fail(peek.result, *consumer_);
-    read(peek.message);
+    const Result<Message> peek = consumer_->try_peek();
+    ok_or_fail(peek, *consumer_);
+    read(*peek);
     ok_or_fail(consumer_->release(), *consumer_);
   }
-  void receive() { ok_or_fail(consumer_->try_receive(copy_).result, *consumer_); }
+  void receive() { ok_or_fail(consumer_->try_receive(copy_), *consumer_); }
   std::size_t peek_batch() {
-    const PeekBatch batch = consumer_->try_peek_batch(messages_);
-    ok_or_fail(batch.result, *consumer_);
-    for (std::size_t i = 0; i < batch.count; ++i) read(messages_[i]);
+    const Result<std::size_t> batch = consumer_->try_peek_batch(messages_);
+    ok_or_fail(batch, *consumer_);
+    for (std::size_t i = 0; i < *batch; ++i) read(messages_[i]);
     ok_or_fail(consumer_->release(), *consumer_);
-    return batch.count;
+    return *batch;
   }
 
   // Half a channel, so that the other half is as large.
@@ -149,15 +149,15 @@ class ChannelBench {
     for (std::size_t i = 0; i < kRefillMessages; ++i) send();
   }
   void drain() {
-    while (consumer_->try_receive(copy_).result == Errc::kOk) {
+    while (consumer_->try_receive(copy_).ok()) {
     }
   }
 
  private:
   void write_claim() {
-    const Claim claim = producer_->try_claim(kMessageBytes);
-    ok_or_fail(claim.result, *producer_);
-    std::memcpy(claim.payload.data(), source_.next().data(), kMessageBytes);
+    const auto claim = producer_->try_claim(kMessageBytes);
+    ok_or_fail(claim, *producer_);
+    std::memcpy(claim->data(), source_.next().data(), kMessageBytes);
   }
   void read(const Message& message) {
     std::memcpy(copy_.data(), message.payload.data(), kMessageBytes);
@@ -196,13 +196,14 @@ class BusBench {
   void refill() {
     for (std::size_t i = 0; i < kRefillRecords; i += kBatchRecords) publish_batch();
   }
-  bool take_bytes() { return subscriber_.take(record_).result == Errc::kOk; }
+  bool take_bytes() { return subscriber_.read_one(record_, Deadline::now()).ok(); }
   bool take() {
-    return subscriber_.take(*reinterpret_cast<TypedRecord<kRecordBytes>*>(record_.data())).result ==
-           Errc::kOk;
+    return subscriber_
+        .read_one(*reinterpret_cast<TypedRecord<kRecordBytes>*>(record_.data()), Deadline::now())
+        .ok();
   }
-  bool wait() { return subscriber_.wait(Deadline::never()).kind == ItemKind::kRecord; }
-  std::size_t read() { return subscriber_.read(rows_).count; }
+  bool wait() { return subscriber_.next().ok(); }
+  std::size_t read() { return subscriber_.read(rows_, Deadline::now())->count; }
 
  private:
   PrivateDirectory directory_{kOperationsDirectory};
@@ -232,12 +233,12 @@ class TypedBusBench {
   }
 
   void publish() {
-    if (publisher_.publish(source_.next_as<Record>()) == kNoSequence) fail_as_said(*publisher_);
+    if (!publisher_.publish(source_.next_as<Record>()).ok()) fail_as_said(*publisher_);
   }
   void refill() {
     for (std::size_t i = 0; i < kRefillRecords; ++i) publish();
   }
-  bool take() { return subscriber_.take(record_).result == Errc::kOk; }
+  bool take() { return subscriber_.read_one(record_, Deadline::now()).ok(); }
   // The directory is removed once its publisher has closed.
   ~TypedBusBench() { ok_or_fail(publisher_->close()); }
   TypedBusBench(const TypedBusBench&) = delete;

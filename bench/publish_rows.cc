@@ -66,7 +66,7 @@ double typed_ns(const Setting& setting, Placement placement, std::size_t records
   const std::size_t blocks = std::max<std::size_t>(records / kBlockRecords, 1);
   const double ns = median_block_ns(blocks, capacity_for(setting) / kBlockRecords, [&] {
     for (std::size_t i = 0; i < kBlockRecords; ++i) {
-      if (publisher.publish(source.next_as<Record>()) == kNoSequence) {
+      if (!publisher.publish(source.next_as<Record>()).ok()) {
         fail(publisher->last_error().ToString());
       }
     }

@@ -48,16 +48,16 @@ void publish_until_killed(const Setting& setting, Placement placement, const std
 template <typename Enough>
 void read_until(Subscriber& subscriber, Sequence& last, Enough&& enough) {
   for (;;) {
-    const Item item = subscriber.wait(Deadline::never());
-    if (item.kind == ItemKind::kEnded) fail(subscriber.status().ToString());
-    if (item.kind == ItemKind::kRecord) {
-      const StampedRecord record(item.record.data());
-      if (item.sequence != last + 1 || record.number() != item.sequence || !record.whole()) {
-        fail(absl::StrCat("record ", item.sequence, " came after ", last, " across a restart"));
+    const auto item = subscriber.next();
+    if (!item.ok()) fail(subscriber.status().ToString());
+    if (item->kind == ItemKind::kRecord) {
+      const StampedRecord record(item->record.data());
+      if (item->sequence != last + 1 || record.number() != item->sequence || !record.whole()) {
+        fail(absl::StrCat("record ", item->sequence, " came after ", last, " across a restart"));
       }
-      last = item.sequence;
+      last = item->sequence;
     }
-    if (enough(item)) return;
+    if (enough(*item)) return;
   }
 }
 
@@ -92,7 +92,7 @@ Measurement restart(Setting setting, Placement placement) {
   ring_bell(board->start_second);
   bool new_session = false;
   read_until(subscriber, last, [&](const Item& item) {
-    new_session |= item.kind == ItemKind::kSession;
+    new_session |= item.is(EventKind::kSession);
     return new_session && item.kind == ItemKind::kRecord;
   });
   const std::uint64_t received = ticks();

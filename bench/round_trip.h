@@ -72,7 +72,7 @@ static double ring_round_trip_ns(const Setting& setting, Placement placement,
 // Two buses: a publisher and a subscriber that waits busily in each process.
 [[gnu::always_inline]] inline void await_record(Subscriber& subscriber, RoundTripRecord& record,
                                                 Deadline deadline) {
-  if (subscriber.take(record, deadline).result == Errc::kOk) return;
+  if (subscriber.read_one(record, deadline).ok()) return;
   fail("an event in the middle of a round trip, or silence");
 }
 

@@ -53,13 +53,13 @@ int from_start(const SubscriberOptions& options) {
   auto subscriber = Subscriber::open(options);
   if (!subscriber.ok()) return fail(subscriber.status());
   for (;;) {
-    const Batch batch = subscriber->read(rows, kPatience);
-    if (batch.event && batch.event->kind == ItemKind::kEnded) return fail(subscriber->status());
-    if (batch.result != Errc::kOk) return fail(make_error(batch.result, "no orders came"));
-    if (batch.event && batch.event->kind == ItemKind::kCaughtUp) break;
-    for (std::size_t i = 0; i < batch.count; ++i) {
-      (*fold)->apply(batch.first + i, std::span(rows).subspan(i * batch.row_bytes, batch.row_bytes),
-                     state);
+    const Result<Batch> batch = subscriber->read(rows, kPatience);
+    if (batch == Errc::kTimedOut) return fail(make_error(batch.error(), "no orders came"));
+    if (!batch.ok()) return fail(subscriber->status());
+    if (batch->is(EventKind::kCaughtUp)) break;
+    for (std::size_t i = 0; i < batch->count; ++i) {
+      (*fold)->apply(batch->first + i,
+                     std::span(rows).subspan(i * batch->row_bytes, batch->row_bytes), state);
     }
   }
   say(subscriber->counters().last, subscriber->counters(), state);

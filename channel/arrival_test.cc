@@ -18,38 +18,36 @@ using Kind = Arrival::Kind;
 TEST_CASE("wait_any takes replies, calls and one-way messages, each as it comes") {
   DuplexPair pair;
   const CallId asked = pair.call_taken("how much?");
-  CHECK(pair.client().try_wait_any().result == Errc::kWouldBlock);
+  CHECK(pair.client().try_wait_any().error() == Errc::kWouldBlock);
   REQUIRE(pair.server().try_send(bytes_of("hint"), 7) == Errc::kOk);
-  Arrival arrival = pair.client().try_wait_any();
-  REQUIRE(arrival.kind == Kind::kIncoming);
-  CHECK(arrival.result == Errc::kOk);
-  CHECK_FALSE(arrival.incoming.is_call());
-  CHECK(arrival.incoming.type == 7);
-  CHECK(text_of(arrival.incoming.payload) == "hint");
-  CHECK(arrival.reply.result == Errc::kWouldBlock);
+  Result<Arrival> arrival = pair.client().try_wait_any();
+  REQUIRE(arrival->kind == Kind::kIncoming);
+  CHECK(arrival.ok());
+  CHECK_FALSE(arrival->incoming.is_call());
+  CHECK(arrival->incoming.type == 7);
+  CHECK(text_of(arrival->incoming.payload) == "hint");
+  CHECK(arrival->reply.error() == Errc::kWouldBlock);
   REQUIRE(pair.server().reply(asked, bytes_of("ten"), 6) == Errc::kOk);
   arrival = pair.client().wait_any(soon());
-  REQUIRE(arrival.kind == Kind::kReply);
-  CHECK(arrival.result == Errc::kOk);
-  CHECK(arrival.reply.call == asked);
-  CHECK(text_of(arrival.reply.payload) == "ten");
-  CHECK(arrival.incoming.result == Errc::kWouldBlock);
-  const CallId its = pair.server().try_start(bytes_of("and you?"), 8).call;
+  REQUIRE(arrival->kind == Kind::kReply);
+  CHECK(arrival.ok());
+  CHECK(arrival->reply->call == asked);
+  CHECK(text_of(arrival->reply->payload) == "ten");
+  const CallId its = *pair.server().try_start(bytes_of("and you?"), 8);
   arrival = pair.client().wait_any(soon());
-  REQUIRE(arrival.kind == Kind::kIncoming);
-  CHECK(arrival.incoming.call == its);
+  REQUIRE(arrival->kind == Kind::kIncoming);
+  CHECK(arrival->incoming.call == its);
   REQUIRE(pair.client().reply(its, bytes_of("fine"), 9) == Errc::kOk);
   arrival = pair.server().try_wait_any();
-  REQUIRE(arrival.kind == Kind::kReply);
-  CHECK(text_of(arrival.reply.payload) == "fine");
+  REQUIRE(arrival->kind == Kind::kReply);
+  CHECK(text_of(arrival->reply->payload) == "fine");
 }
 
 TEST_CASE("wait_any may wait while no call is under way") {
   DuplexPair pair;
-  const Arrival nothing = pair.client().try_wait_any();
-  CHECK(nothing.result == Errc::kWouldBlock);
-  CHECK(nothing.kind == Kind::kNothing);
-  CHECK(pair.client().wait_any(std::chrono::milliseconds(1)).result == Errc::kTimedOut);
+  const Result<Arrival> nothing = pair.client().try_wait_any();
+  CHECK(nothing.error() == Errc::kWouldBlock);
+  CHECK(pair.client().wait_any(std::chrono::milliseconds(1)).error() == Errc::kTimedOut);
   CHECK(pair.client().status().ok());
 }
 
@@ -66,14 +64,14 @@ TEST_CASE("Of replies and messages that have both come, wait_any takes them in t
   std::uint32_t replies = 0;
   std::uint32_t messages = 0;
   while (replies + messages < 2 * kEach) {
-    const Arrival arrival = pair.client().try_wait_any();
-    REQUIRE(arrival.result == Errc::kOk);
-    CHECK(last != arrival.kind);
-    last = arrival.kind;
-    if (arrival.kind == Kind::kReply) {
-      CHECK(arrival.reply.type == replies++);
+    const Result<Arrival> arrival = pair.client().try_wait_any();
+    REQUIRE(arrival.ok());
+    CHECK(last != arrival->kind);
+    last = arrival->kind;
+    if (arrival->kind == Kind::kReply) {
+      CHECK(arrival->reply->type == replies++);
     } else {
-      CHECK(arrival.incoming.type == messages++);
+      CHECK(arrival->incoming.type == messages++);
     }
   }
   CHECK(replies == kEach);
@@ -84,51 +82,51 @@ TEST_CASE("A call that expires ends, although messages never cease to come") {
   const CallId call = pair.call_taken("slow", Deadline::now());
   for (int i = 0; i < 3; ++i) REQUIRE(pair.server().try_send({}, 0) == Errc::kOk);
   int messages = 0;
-  Arrival arrival = pair.client().try_wait_any();
-  for (; arrival.kind == Kind::kIncoming && messages < 10; ++messages) {
+  Result<Arrival> arrival = pair.client().try_wait_any();
+  for (; arrival->kind == Kind::kIncoming && messages < 10; ++messages) {
     REQUIRE(pair.server().try_send({}, 0) == Errc::kOk);
     arrival = pair.client().try_wait_any();
   }
   CHECK(messages < 2);
-  REQUIRE(arrival.kind == Kind::kReply);
-  CHECK(arrival.reply.result == Errc::kTimedOut);
-  CHECK(arrival.reply.call == call);
-  CHECK(pair.client().finish(call).result == Errc::kMisuse);  // it has ended
+  REQUIRE(arrival->kind == Kind::kReply);
+  CHECK(arrival->reply.error() == Errc::kTimedOut);
+  CHECK(arrival->reply->call == call);
+  CHECK(pair.client().finish(call).error() == Errc::kMisuse);  // it has ended
 }
 
 TEST_CASE("A call's own deadline ends a wait for anything") {
   DuplexPair pair({.wait = WaitStrategy::kPark});
   const CallId call = pair.call_taken("slow", std::chrono::milliseconds(20));
-  const Arrival arrival = pair.client().wait_any(soon());
-  REQUIRE(arrival.kind == Kind::kReply);
-  CHECK(arrival.reply.result == Errc::kTimedOut);
-  CHECK(arrival.reply.call == call);
-  CHECK(pair.client().try_wait_any().result == Errc::kWouldBlock);
+  const Result<Arrival> arrival = pair.client().wait_any(soon());
+  REQUIRE(arrival->kind == Kind::kReply);
+  CHECK(arrival->reply.error() == Errc::kTimedOut);
+  CHECK(arrival->reply->call == call);
+  CHECK(pair.client().try_wait_any().error() == Errc::kWouldBlock);
 }
 
 TEST_CASE("A reply and a message each end a sleep for anything") {
   DuplexPair pair({.wait = WaitStrategy::kPark});
   const CallId call = pair.call_taken("x");
-  Errc sent = Errc::kMisuse;
-  Arrival arrival = while_it_waits([&] { return pair.client().wait_any(soon()); },
-                                   [&] { sent = pair.server().reply(call, {}, 2); });
+  Result<> sent = Errc::kMisuse;
+  Result<Arrival> arrival = while_it_waits([&] { return pair.client().wait_any(soon()); },
+                                           [&] { sent = pair.server().reply(call, {}, 2); });
   CHECK(sent == Errc::kOk);
-  CHECK(arrival.kind == Kind::kReply);
+  CHECK(arrival->kind == Kind::kReply);
   arrival = while_it_waits([&] { return pair.client().wait_any(soon()); },
                            [&] { sent = pair.server().try_send({}, 3); });
   CHECK(sent == Errc::kOk);
-  CHECK(arrival.incoming.type == 3);
+  CHECK(arrival->incoming.type == 3);
 }
 
 TEST_CASE("wait_any delivers a late reply where that is asked for") {
   DuplexPair pair({.late_replies = true});
   const CallId call = pair.call_taken("slow", Deadline::now());
-  CHECK(pair.client().try_wait_any().reply.result == Errc::kTimedOut);
-  CHECK(pair.client().try_wait_any().result == Errc::kWouldBlock);
+  CHECK(pair.client().try_wait_any()->reply.error() == Errc::kTimedOut);
+  CHECK(pair.client().try_wait_any().error() == Errc::kWouldBlock);
   REQUIRE(pair.server().reply(call, {}, 2) == Errc::kOk);
-  const Arrival arrival = pair.client().try_wait_any();
-  CHECK(arrival.reply.call == call);
-  CHECK(arrival.reply.is_late);
+  const Result<Arrival> arrival = pair.client().try_wait_any();
+  CHECK(arrival->reply->call == call);
+  CHECK(arrival->reply->is_late);
 }
 
 TEST_CASE("What had come before the end is taken, then each call ends, then the channel") {
@@ -138,20 +136,19 @@ TEST_CASE("What had come before the end is taken, then each call ends, then the 
   REQUIRE(pair.server().reply(answered, {}, 2) == Errc::kOk);
   REQUIRE(pair.server().try_send({}, 3) == Errc::kOk);
   pair.server().close();
-  CHECK(pair.client().wait_any(soon()).reply.call == answered);
-  CHECK(pair.client().wait_any(soon()).incoming.type == 3);
+  CHECK(pair.client().wait_any(soon())->reply->call == answered);
+  CHECK(pair.client().wait_any(soon())->incoming.type == 3);
   for (const CallId call : pending) {
-    const Arrival arrival = pair.client().wait_any(soon());
-    CHECK(arrival.result == Errc::kOk);
-    REQUIRE(arrival.kind == Kind::kReply);
-    CHECK(arrival.reply.result == Errc::kClosed);
-    CHECK(arrival.reply.call == call);
+    const Result<Arrival> arrival = pair.client().wait_any(soon());
+    CHECK(arrival.ok());
+    REQUIRE(arrival->kind == Kind::kReply);
+    CHECK(arrival->reply.error() == Errc::kClosed);
+    CHECK(arrival->reply->call == call);
   }
   for (int i = 0; i < 2; ++i) {
-    const Arrival over = pair.client().wait_any(soon());
-    CHECK(over.result == Errc::kClosed);
-    CHECK(over.kind == Kind::kNothing);
-    CHECK(pair.client().try_wait_any().result == Errc::kClosed);
+    const Result<Arrival> over = pair.client().wait_any(soon());
+    CHECK(over.error() == Errc::kClosed);
+    CHECK(pair.client().try_wait_any().error() == Errc::kClosed);
   }
   CHECK(errc_of(pair.client().status()) == Errc::kClosed);
 }
@@ -161,25 +158,25 @@ TEST_CASE("After the end finish_any ends each call in turn, and then says how th
   const CallId pending[] = {pair.call_taken("b"), pair.call_taken("c")};
   pair.server().close();
   for (const CallId call : pending) {
-    const Reply reply = pair.client().finish_any(soon());
-    CHECK(reply.result == Errc::kClosed);
-    CHECK(reply.call == call);
-    CHECK(pair.client().finish(call).result == Errc::kMisuse);  // it has ended
+    const Result<Reply> reply = pair.client().finish_any(soon());
+    CHECK(reply.error() == Errc::kClosed);
+    CHECK(reply->call == call);
+    CHECK(pair.client().finish(call).error() == Errc::kMisuse);  // it has ended
   }
   for (int i = 0; i < 2; ++i) {
-    const Reply over = pair.client().finish_any(soon());
-    CHECK(over.result == Errc::kClosed);
-    CHECK(over.call == 0);
+    const Result<Reply> over = pair.client().finish_any(soon());
+    CHECK(over.error() == Errc::kClosed);
+    CHECK(over->call == 0);
   }
 }
 
 TEST_CASE("wait_any of an end that was moved from or closed is misuse") {
   DuplexPair pair;
   Duplex moved = std::move(pair.client());
-  CHECK(pair.client().try_wait_any().result == Errc::kMisuse);
-  CHECK(pair.client().wait_any(soon()).result == Errc::kMisuse);
+  CHECK(pair.client().try_wait_any().error() == Errc::kMisuse);
+  CHECK(pair.client().wait_any(soon()).error() == Errc::kMisuse);
   moved.close();
-  CHECK(moved.wait_any(soon()).result == Errc::kMisuse);
+  CHECK(moved.wait_any(soon()).error() == Errc::kMisuse);
   CHECK(errc_of(moved.status()) == Errc::kClosed);
 }
 
@@ -187,15 +184,16 @@ TEST_CASE("wait_any that overlaps a wait is misuse, and disturbs nothing") {
   if (kThreadSanitizer) LAPWING_SKIP("the misuse is a data race, which a sanitizer reports");
   DuplexPair pair({.wait = WaitStrategy::kPark});
   Errc overlapped = Errc::kOk;
-  Errc sent = Errc::kMisuse;
-  const Arrival arrival = while_it_waits([&] { return pair.client().wait_any(soon()); },
-                                         [&] {
-                                           overlapped = pair.client().try_wait_any().result;
-                                           sent = pair.server().try_send({}, 3);
-                                         });
+  Result<> sent = Errc::kMisuse;
+  const Result<Arrival> arrival = while_it_waits([&] { return pair.client().wait_any(soon()); },
+                                                 [&] {
+                                                   overlapped =
+                                                       pair.client().try_wait_any().error();
+                                                   sent = pair.server().try_send({}, 3);
+                                                 });
   CHECK(overlapped == Errc::kMisuse);
   CHECK(sent == Errc::kOk);
-  CHECK(arrival.incoming.type == 3);
+  CHECK(arrival->incoming.type == 3);
 }
 
 TEST_CASE("An event loop that is woken takes what has come with try_wait_any") {
@@ -204,7 +202,7 @@ TEST_CASE("An event loop that is woken takes what has come with try_wait_any") {
   CHECK_FALSE(is_readable(pair.client().fd()));
   REQUIRE(pair.server().try_send({}, 3) == Errc::kOk);
   CHECK(is_readable(pair.client().fd()));
-  CHECK(pair.client().try_wait_any().incoming.type == 3);
+  CHECK(pair.client().try_wait_any()->incoming.type == 3);
 }
 
 }  // namespace

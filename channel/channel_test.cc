@@ -14,22 +14,22 @@ namespace {
 TEST_CASE("A message arrives with its bytes and its type") {
   ChannelPair pair({});
   REQUIRE(pair.producer().send(bytes_of("an order"), 7) == Errc::kOk);
-  const Peek peek = pair.consumer().try_peek();
-  REQUIRE(peek.result == Errc::kOk);
-  CHECK(text_of(peek.message.payload) == "an order");
-  CHECK(peek.message.type == 7);
+  const Result<Message> peek = pair.consumer().try_peek();
+  REQUIRE(peek.ok());
+  CHECK(text_of(peek->payload) == "an order");
+  CHECK(peek->type == 7);
   CHECK(pair.consumer().release() == Errc::kOk);
-  CHECK(pair.consumer().try_peek().result == Errc::kWouldBlock);
+  CHECK(pair.consumer().try_peek().error() == Errc::kWouldBlock);
 }
 
 TEST_CASE("An empty message is a message") {
   ChannelPair pair({});
   REQUIRE(pair.producer().send({}, 3) == Errc::kOk);
   std::array<std::byte, 8> buffer;
-  const Received received = pair.consumer().try_receive(buffer);
-  CHECK(received.result == Errc::kOk);
-  CHECK(received.size == 0);
-  CHECK(received.type == 3);
+  const Result<Received> received = pair.consumer().try_receive(buffer);
+  CHECK(received.ok());
+  CHECK(received->size == 0);
+  CHECK(received->type == 3);
 }
 
 TEST_CASE("A parked consumer is woken by a commit, and a parked producer by a release") {
@@ -38,20 +38,20 @@ TEST_CASE("A parked consumer is woken by a commit, and a parked producer by a re
   int sent = 0;
   std::thread sender([&] {
     for (int i = 0; i < kMessages; ++i) {
-      sent += pair.producer().send(std::as_bytes(std::span(&i, 1)), 0, soon()) == Errc::kOk;
+      sent += pair.producer().send(std::as_bytes(std::span(&i, 1)), 0, soon()).ok();
     }
     pair.producer().close();
   });
   int expected = 0;
   for (;;) {
-    const Peek peek = pair.consumer().peek(soon());
-    if (peek.result != Errc::kOk) {
-      CHECK(peek.result == Errc::kClosed);
+    const Result<Message> peek = pair.consumer().peek(soon());
+    if (!peek.ok()) {
+      CHECK(peek.error() == Errc::kClosed);
       break;
     }
     int got = -1;
-    REQUIRE(peek.message.payload.size() == sizeof got);
-    std::memcpy(&got, peek.message.payload.data(), sizeof got);
+    REQUIRE(peek->payload.size() == sizeof got);
+    std::memcpy(&got, peek->payload.data(), sizeof got);
     REQUIRE(got == expected++);
     REQUIRE(pair.consumer().release() == Errc::kOk);
   }
@@ -75,15 +75,15 @@ TEST_CASE("A batch with a corrupt frame in it has no messages") {
   store_frame_size(second, {kMessageBytesMax + 1, 0});
   store_frame_stamp(second, writer.position());
   std::array<Message, 4> batch;
-  const PeekBatch peeked = consumer.try_peek_batch(batch);
-  CHECK(peeked.result == Errc::kCorrupt);
-  CHECK(peeked.count == 0);
+  const Result<std::size_t> peeked = consumer.try_peek_batch(batch);
+  CHECK(peeked.error() == Errc::kCorrupt);
+  CHECK(*peeked == 0);
 }
 
 TEST_CASE("What was staged and not committed is never sent, however the producer ends") {
   ChannelPair pair({});
   REQUIRE(pair.producer().try_send({}, 1) == Errc::kOk);
-  REQUIRE(pair.producer().try_claim(0).result == Errc::kOk);
+  REQUIRE(pair.producer().try_claim(0).error() == Errc::kOk);
   REQUIRE(pair.producer().stage(0, 2) == Errc::kOk);
   SECTION("by a close") {
     pair.producer().close();
@@ -91,15 +91,15 @@ TEST_CASE("What was staged and not committed is never sent, however the producer
   SECTION("with the object") {
     const ChannelProducer gone = std::move(pair.producer());
   }
-  CHECK(pair.consumer().peek(soon()).message.type == 1);
+  CHECK(pair.consumer().peek(soon())->type == 1);
   REQUIRE(pair.consumer().release() == Errc::kOk);
-  CHECK(pair.consumer().peek(soon()).result == Errc::kClosed);
+  CHECK(pair.consumer().peek(soon()).error() == Errc::kClosed);
 }
 
 TEST_CASE("A drain says whether everything was released, also after the consumer has closed") {
   ChannelPair pair({});
   REQUIRE(pair.producer().try_send({}, 0) == Errc::kOk);
-  REQUIRE(pair.consumer().try_peek().result == Errc::kOk);
+  REQUIRE(pair.consumer().try_peek().error() == Errc::kOk);
   const auto close_and_notice = [&] {
     pair.consumer().close();
     REQUIRE_FALSE(pair.producer().arm(0));
@@ -116,7 +116,7 @@ TEST_CASE("A drain says whether everything was released, also after the consumer
   }
   SECTION("something was staged") {
     REQUIRE(pair.consumer().release() == Errc::kOk);
-    REQUIRE(pair.producer().try_claim(0).result == Errc::kOk);
+    REQUIRE(pair.producer().try_claim(0).error() == Errc::kOk);
     REQUIRE(pair.producer().stage(0, 0) == Errc::kOk);
     close_and_notice();
     CHECK(pair.producer().drain() == Errc::kClosed);
@@ -128,7 +128,7 @@ TEST_CASE("The sender's counters say how many of its messages the other side has
   for (int i = 0; i < 3; ++i) REQUIRE(pair.producer().send({}, 0) == Errc::kOk);
   CHECK(pair.producer().counters().messages_sent == 3);
   CHECK(pair.producer().counters().messages_released == 0);
-  REQUIRE(pair.consumer().try_peek().result == Errc::kOk);
+  REQUIRE(pair.consumer().try_peek().error() == Errc::kOk);
   REQUIRE(pair.consumer().release() == Errc::kOk);
   CHECK(pair.producer().counters().messages_released == 1);
 }
@@ -138,7 +138,7 @@ TEST_CASE("Waiting in an event loop is counted as any other wait") {
   REQUIRE(pair.consumer().arm());
   CHECK(pair.consumer().counters().empty_waits == 1);
   CHECK(pair.consumer().counters().sleeps == 1);
-  while (pair.producer().try_send({}, 0) == Errc::kOk) {
+  while (pair.producer().try_send({}, 0).ok()) {
   }
   REQUIRE(pair.producer().arm(0));
   CHECK(pair.producer().counters().full_waits == 1);
@@ -150,13 +150,13 @@ TEST_CASE("Waiting in an event loop is counted as any other wait") {
 TEST_CASE("What is staged becomes visible when there is no room for more") {
   ChannelPair pair({.capacity = 1024, .message_bytes_max = 400});
   std::uint32_t staged = 0;
-  while (pair.producer().try_claim(400).result == Errc::kOk) {
-    REQUIRE(pair.consumer().try_peek().result == Errc::kWouldBlock);
+  while (pair.producer().try_claim(400).error() == Errc::kOk) {
+    REQUIRE(pair.consumer().try_peek().error() == Errc::kWouldBlock);
     REQUIRE(pair.producer().stage(400, ++staged) == Errc::kOk);
   }
   REQUIRE(staged == 2);
   for (std::uint32_t type = 1; type <= staged; ++type) {
-    REQUIRE(pair.consumer().try_peek().message.type == type);
+    REQUIRE(pair.consumer().try_peek()->type == type);
     REQUIRE(pair.consumer().release() == Errc::kOk);
   }
 }
@@ -167,7 +167,7 @@ TEST_CASE("A producer that always finds room learns all the same that its consum
   const Deadline deadline = soon();
   Errc result = Errc::kOk;
   while (result == Errc::kOk && !deadline.has_passed()) {
-    result = pair.producer().try_claim(1).result;
+    result = pair.producer().try_claim(1).error();
   }
   CHECK(result == Errc::kClosed);
 }
@@ -176,7 +176,7 @@ TEST_CASE("A wake-up that was not waited for does not end the next poll") {
   ChannelPair pair({});
   REQUIRE(pair.consumer().arm());
   REQUIRE(pair.producer().try_send({}, 0) == Errc::kOk);
-  REQUIRE(pair.consumer().try_peek().result == Errc::kOk);
+  REQUIRE(pair.consumer().try_peek().error() == Errc::kOk);
   REQUIRE(pair.consumer().release() == Errc::kOk);
   REQUIRE(pair.consumer().arm());
   pollfd entry{pair.consumer().fd(), POLLIN, 0};
@@ -214,7 +214,7 @@ TEST_CASE("A sleep is ended by one wake-up, however much is sent") {
     REQUIRE(pair.consumer().arm());
     for (int i = 0; i < 10; ++i) REQUIRE(pair.producer().try_send({}, 0) == Errc::kOk);
     CHECK(pair.producer().counters().wakes == sleep);
-    while (pair.consumer().try_peek().result == Errc::kOk) {
+    while (pair.consumer().try_peek().error() == Errc::kOk) {
       REQUIRE(pair.consumer().release() == Errc::kOk);
     }
   }
@@ -225,23 +225,23 @@ TEST_CASE("Who has waited in an event loop and then waits in an operation is wok
   REQUIRE(pair.consumer().arm());
   std::array<Errc, 2> sent{};
   std::thread sender([&] {
-    sent[0] = pair.producer().send({}, 1, soon());
+    sent[0] = pair.producer().send({}, 1, soon()).error();
     while (pair.consumer().counters().sleeps < 3) std::this_thread::yield();
-    sent[1] = pair.producer().send({}, 2, soon());
+    sent[1] = pair.producer().send({}, 2, soon()).error();
   });
   wait_readable(pair.consumer().fd(), kChannelTestNs);
-  const Errc first = pair.consumer().try_peek().result;
-  const Errc released = pair.consumer().release();
+  const Errc first = pair.consumer().try_peek().error();
+  const Result<> released = pair.consumer().release();
   const bool polls = pair.consumer().arm();  // takes the packet of the first sleep
   const std::uint64_t begin_ns = monotonic_ns();
-  const Peek second = pair.consumer().peek(soon());
+  const Result<Message> second = pair.consumer().peek(soon());
   const std::uint64_t peeked_ns = monotonic_ns() - begin_ns;
   sender.join();
   CHECK(sent == std::array{Errc::kOk, Errc::kOk});
   CHECK(first == Errc::kOk);
-  CHECK(released == Errc::kOk);
+  CHECK(released.ok());
   CHECK(polls);
-  CHECK(second.message.type == 2);
+  CHECK(second->type == 2);
   // Where the sender was kept from sending, the clock has ended whole sleeps, and the message may
   // have come between two of them.
   const std::uint64_t ended_by_clock = peeked_ns / kChannelSleepNsMax;

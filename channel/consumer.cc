@@ -15,10 +15,12 @@ namespace lapwing {
 namespace {
 
 // Apart from copy_out(), whose frame it would enlarge.
-[[gnu::noinline, gnu::cold]] Errc too_small(ChannelSide& side, std::size_t size, std::size_t room) {
-  return side.refuse(make_error(
-      Errc::kTooSmall, absl::StrCat("the next message has ", size, " bytes and the buffer ", room,
-                                    "; receive it into a larger one, it is still there")));
+[[gnu::noinline, gnu::cold]] Result<Received> too_small(ChannelSide& side, Received next,
+                                                        std::size_t room) {
+  const Errc refused = side.refuse(make_error(
+      Errc::kTooSmall, absl::StrCat("the next message has ", next.size, " bytes and the buffer ",
+                                    room, "; receive it into a larger one, it is still there")));
+  return {refused, next};
 }
 
 }  // namespace
@@ -73,29 +75,27 @@ Errc ChannelConsumer::wait_further(Message& message, Deadline deadline) {
                              deadline.monotonic_ns());
 }
 
-PeekBatch ChannelConsumer::try_peek_batch(std::span<Message> messages) {
-  PeekBatch batch;
-  if (batch.result = enter_to_read(); batch.result != Errc::kOk) return batch;
+Result<std::size_t> ChannelConsumer::try_peek_batch(std::span<Message> messages) {
+  if (const Errc entered = enter_to_read(); entered != Errc::kOk) return entered;
   if (messages.empty()) {
-    batch.result = side().misuse(
+    return side().misuse(
         make_error(Errc::kInvalidArgument, "a batch of no messages; give room for one at least"));
-    return batch;
   }
   if (std::exchange(falls_behind_, false)) fall_behind();
-  batch.result = borrow_all(messages, batch.count);
-  if (batch.result == Errc::kWouldBlock) {
-    if (std::exchange(falls_behind_, false)) fall_behind();
-    batch.result = side().nothing_there();
-  }
-  return batch;
+  std::size_t count = 0;
+  const Errc seen = borrow_all(messages, count);
+  if (seen != Errc::kWouldBlock) return {seen, count};
+  if (std::exchange(falls_behind_, false)) fall_behind();
+  return side().nothing_there();
 }
 
-PeekBatch ChannelConsumer::peek_batch(std::span<Message> messages, Deadline deadline) {
-  PeekBatch batch = try_peek_batch(messages);
-  if (batch.result != Errc::kWouldBlock) return batch;
-  batch.result = side().wait_on([&] { return borrow_all(messages, batch.count); },
-                                deadline.monotonic_ns(), words().empty_waits);
-  return batch;
+Result<std::size_t> ChannelConsumer::peek_batch(std::span<Message> messages, Deadline deadline) {
+  const Result<std::size_t> now = try_peek_batch(messages);
+  if (now != Errc::kWouldBlock) return now;
+  std::size_t count = 0;
+  const Errc waited = side().wait_on([&] { return borrow_all(messages, count); },
+                                     deadline.monotonic_ns(), words().empty_waits);
+  return {waited, count};
 }
 
 Errc ChannelConsumer::nothing_borrowed() {
@@ -105,7 +105,7 @@ Errc ChannelConsumer::nothing_borrowed() {
                                   "peeked"));
 }
 
-Errc ChannelConsumer::release(std::span<const Message> batch, std::size_t count) {
+Result<> ChannelConsumer::release(std::span<const Message> batch, std::size_t count) {
   if (const Errc entered = enter_to_read(); entered != Errc::kOk) return entered;
   if (count == 0 || count > batch.size() || count > borrowed_ ||
       batch.front().end <= reader_.position() || batch[count - 1].end < batch.front().end ||
@@ -119,29 +119,26 @@ Errc ChannelConsumer::release(std::span<const Message> batch, std::size_t count)
   return give_back(batch[count - 1].end, count);
 }
 
-Received ChannelConsumer::copy_out(const Peek& peek, std::span<std::byte> buffer) {
-  Received received;
-  received.result = peek.result;
-  if (peek.result != Errc::kOk) return received;
-  received.size = peek.message.payload.size();
-  received.type = peek.message.type;
-  if (received.size > buffer.size()) {
+Result<Received> ChannelConsumer::copy_out(const Result<Message>& message,
+                                           std::span<std::byte> buffer) {
+  if (!message.ok()) return message.error();
+  // Locals for the size and the type would cost two more saved registers.
+  if (message->payload.size() > buffer.size()) {
     borrowed_ = 0;
-    received.result = too_small(side(), received.size, buffer.size());
-    return received;
+    return too_small(side(), {message->payload.size(), message->type}, buffer.size());
   }
-  if (received.size != 0) {
-    std::memcpy(buffer.data(), peek.message.payload.data(), received.size);
+  if (!message->payload.empty()) {
+    std::memcpy(buffer.data(), message->payload.data(), message->payload.size());
   }
   give_back(borrowed_end_, 1);
-  return received;
+  return Received{message->payload.size(), message->type};
 }
 
-Received ChannelConsumer::try_receive(std::span<std::byte> buffer) {
+Result<Received> ChannelConsumer::try_receive(std::span<std::byte> buffer) {
   return copy_out(try_peek(), buffer);
 }
 
-Received ChannelConsumer::receive(std::span<std::byte> buffer, Deadline deadline) {
+Result<Received> ChannelConsumer::receive(std::span<std::byte> buffer, Deadline deadline) {
   return copy_out(peek(deadline), buffer);
 }
 

@@ -16,72 +16,72 @@ constexpr Deadline kPast = Deadline::at_monotonic_ns(1);
 
 TEST_CASE("The request of a call that expires was sent, and then taken") {
   DuplexPair pair;
-  const CallId sent = pair.client().try_start(bytes_of("x"), 0, Deadline::now()).call;
-  Reply reply = pair.client().finish(sent);
-  CHECK(reply.result == Errc::kTimedOut);
-  CHECK(reply.delivery == Delivery::kSent);
-  REQUIRE(pair.server().try_next().call == sent);
+  const CallId sent = *pair.client().try_start(bytes_of("x"), 0, Deadline::now());
+  Result<Reply> reply = pair.client().finish(sent);
+  CHECK(reply.error() == Errc::kTimedOut);
+  CHECK(reply->delivery == Delivery::kSent);
+  REQUIRE(pair.server().try_next()->call == sent);
   const CallId taken = pair.call_taken("x", Deadline::now());
   reply = pair.client().try_finish_any();
-  CHECK(reply.call == taken);
-  CHECK(reply.result == Errc::kTimedOut);
-  CHECK(reply.delivery == Delivery::kTaken);
+  CHECK(reply->call == taken);
+  CHECK(reply.error() == Errc::kTimedOut);
+  CHECK(reply->delivery == Delivery::kTaken);
 }
 
 TEST_CASE("A request that found no room, or was refused, was not sent") {
   DuplexPair pair({.capacity = 1024, .message_bytes_max = 400});
   const std::vector<std::byte> large(400);
   for (int i = 0; i < 2; ++i) REQUIRE(pair.client().try_send(large, 0) == Errc::kOk);
-  Reply reply = pair.client().call(large, 0, kPast);
-  CHECK(reply.result == Errc::kTimedOut);
-  CHECK(reply.delivery == Delivery::kNotSent);
-  CHECK(reply.call == 0);
+  Result<Reply> reply = pair.client().call(large, 0, kPast);
+  CHECK(reply.error() == Errc::kTimedOut);
+  CHECK(reply->delivery == Delivery::kNotSent);
+  CHECK(reply->call == 0);
   reply = pair.client().call(std::vector<std::byte>(401), 0, kPast);
-  CHECK(reply.result == Errc::kMisuse);
-  CHECK(reply.delivery == Delivery::kNotSent);
+  CHECK(reply.error() == Errc::kMisuse);
+  CHECK(reply->delivery == Delivery::kNotSent);
 }
 
 TEST_CASE("An answer says that its request was taken, and no call says nothing") {
   DuplexPair pair;
   const CallId call = pair.call_taken("x");
-  CHECK(pair.client().try_finish_any().delivery == Delivery::kUnknown);  // it may still come
+  CHECK(pair.client().try_finish_any()->delivery == Delivery::kUnknown);  // it may still come
   REQUIRE(pair.server().reply(call, {}, 0) == Errc::kOk);
-  CHECK(pair.client().finish(call).delivery == Delivery::kTaken);
-  CHECK(pair.client().finish(call).delivery == Delivery::kUnknown);
+  CHECK(pair.client().finish(call)->delivery == Delivery::kTaken);
+  CHECK(pair.client().finish(call)->delivery == Delivery::kUnknown);
 }
 
 TEST_CASE("An interrupted wait says how far the request has come so far") {
   DuplexPair pair;
-  const CallId call = pair.client().try_start(bytes_of("x"), 0).call;
+  const CallId call = *pair.client().try_start(bytes_of("x"), 0);
   for (const Delivery expected : {Delivery::kSent, Delivery::kTaken}) {
     pair.client().interrupt();
-    const Reply reply = pair.client().finish(call);
-    CHECK(reply.result == Errc::kInterrupted);
-    CHECK(reply.delivery == expected);
-    if (expected == Delivery::kSent) REQUIRE(pair.server().try_next().call == call);
+    const Result<Reply> reply = pair.client().finish(call);
+    CHECK(reply.error() == Errc::kInterrupted);
+    CHECK(reply->delivery == expected);
+    if (expected == Delivery::kSent) REQUIRE(pair.server().try_next()->call == call);
   }
   REQUIRE(pair.server().reply(call, {}, 0) == Errc::kOk);
-  CHECK(pair.client().finish(call).result == Errc::kOk);
+  CHECK(pair.client().finish(call).error() == Errc::kOk);
 }
 
 TEST_CASE("The calls of an end that closed itself say how far they had come") {
   DuplexPair pair;
   const CallId taken = pair.call_taken("a");
-  const CallId sent = pair.client().try_start(bytes_of("b"), 0).call;
+  const CallId sent = *pair.client().try_start(bytes_of("b"), 0);
   pair.client().close();
-  CHECK(pair.client().finish(taken).delivery == Delivery::kTaken);
-  CHECK(pair.client().finish(sent).delivery == Delivery::kSent);
+  CHECK(pair.client().finish(taken)->delivery == Delivery::kTaken);
+  CHECK(pair.client().finish(sent)->delivery == Delivery::kSent);
 }
 
 // Whichever way a program waits for the end of its calls.
-std::vector<Reply> ends_of(Duplex& client, const std::vector<CallId>& calls) {
-  std::vector<Reply> ends;
+std::vector<Result<Reply>> ends_of(Duplex& client, const std::vector<CallId>& calls) {
+  std::vector<Result<Reply>> ends;
   const int way = GENERATE(0, 1, 2);
   for (const CallId call : calls) {
-    Reply end = way == 0   ? client.finish(call)
-                : way == 1 ? client.finish_any(soon())
-                           : client.wait_any(soon()).reply;
-    CHECK(end.call == call);
+    Result<Reply> end = way == 0   ? client.finish(call)
+                        : way == 1 ? client.finish_any(soon())
+                                   : client.wait_any(soon())->reply;
+    CHECK(end->call == call);
     ends.push_back(end);
   }
   return ends;
@@ -90,16 +90,16 @@ std::vector<Reply> ends_of(Duplex& client, const std::vector<CallId>& calls) {
 TEST_CASE("After a close, each call says whether its request was taken") {
   DuplexPair pair;
   const CallId taken = pair.call_taken("a");
-  const CallId sent = pair.client().try_start(bytes_of("b"), 0).call;
+  const CallId sent = *pair.client().try_start(bytes_of("b"), 0);
   pair.server().close();
-  const std::vector<Reply> ends = ends_of(pair.client(), {taken, sent});
-  CHECK(ends[0].result == Errc::kClosed);
-  CHECK(ends[0].delivery == Delivery::kTaken);
-  CHECK(ends[1].result == Errc::kClosed);
-  CHECK(ends[1].delivery == Delivery::kSent);
-  const Reply late = pair.client().call(bytes_of("c"), 0, soon());
-  CHECK(late.result == Errc::kClosed);
-  CHECK(late.delivery == Delivery::kNotSent);
+  const std::vector<Result<Reply>> ends = ends_of(pair.client(), {taken, sent});
+  CHECK(ends[0].error() == Errc::kClosed);
+  CHECK(ends[0]->delivery == Delivery::kTaken);
+  CHECK(ends[1].error() == Errc::kClosed);
+  CHECK(ends[1]->delivery == Delivery::kSent);
+  const Result<Reply> late = pair.client().call(bytes_of("c"), 0, soon());
+  CHECK(late.error() == Errc::kClosed);
+  CHECK(late->delivery == Delivery::kNotSent);
 }
 
 TEST_CASE("After a kill, each call says whether its request was not sent, sent or taken") {
@@ -108,39 +108,39 @@ TEST_CASE("After a kill, each call says whether its request was not sent, sent o
   const ChannelOptions options = {.capacity = 1024, .message_bytes_max = 400};
   ChildProcess server = listening_child(path, [&](ChannelListener& listener) {
     auto duplex = Duplex::accept(listener, options, soon());
-    if (!duplex.ok() || duplex->next(soon()).result != Errc::kOk) return 1;
+    if (!duplex.ok() || duplex->next(soon()).error() != Errc::kOk) return 1;
     for (;;) pause();
   });
   auto client = Duplex::connect(path, options, soon());
   REQUIRE(client.ok());
   const std::vector<std::byte> large(400);
-  const CallId taken = client->start(large, 0, soon()).call;
+  const CallId taken = *client->start(large, 0, soon());
   for (const Deadline hangs = soon(); client->counters().messages_released == 0;) {
     REQUIRE_FALSE(hangs.has_passed());
   }
   server.stop();
-  const CallId sent[] = {client->try_start(large, 0).call, client->try_start(large, 0).call};
-  REQUIRE(client->call(large, 0, kPast).delivery == Delivery::kNotSent);  // there is no room
+  const CallId sent[] = {*client->try_start(large, 0), *client->try_start(large, 0)};
+  REQUIRE(client->call(large, 0, kPast)->delivery == Delivery::kNotSent);  // there is no room
   server.send(SIGKILL);
   REQUIRE(server.wait() == -SIGKILL);
-  const std::vector<Reply> ends = ends_of(*client, {taken, sent[0], sent[1]});
-  for (const Reply& end : ends) CHECK(end.result == Errc::kPeerGone);
-  CHECK(ends[0].delivery == Delivery::kTaken);
-  CHECK(ends[1].delivery == Delivery::kSent);
-  CHECK(ends[2].delivery == Delivery::kSent);
-  const Reply late = client->call({}, 0, soon());
-  CHECK(late.result == Errc::kPeerGone);
-  CHECK(late.delivery == Delivery::kNotSent);
+  const std::vector<Result<Reply>> ends = ends_of(*client, {taken, sent[0], sent[1]});
+  for (const Result<Reply>& end : ends) CHECK(end.error() == Errc::kPeerGone);
+  CHECK(ends[0]->delivery == Delivery::kTaken);
+  CHECK(ends[1]->delivery == Delivery::kSent);
+  CHECK(ends[2]->delivery == Delivery::kSent);
+  const Result<Reply> late = client->call({}, 0, soon());
+  CHECK(late.error() == Errc::kPeerGone);
+  CHECK(late->delivery == Delivery::kNotSent);
 }
 
 TEST_CASE("What lies in a dead peer's inbox was taken, although its program never got it") {
   DuplexPair pair;
-  const CallId got = pair.client().try_start(bytes_of("a"), 0).call;
-  const CallId not_got = pair.client().try_start(bytes_of("b"), 0).call;
-  REQUIRE(pair.server().try_next().call == got);  // takes in both
+  const CallId got = *pair.client().try_start(bytes_of("a"), 0);
+  const CallId not_got = *pair.client().try_start(bytes_of("b"), 0);
+  REQUIRE(pair.server().try_next()->call == got);  // takes in both
   pair.server().close();
-  CHECK(pair.client().finish(got).delivery == Delivery::kTaken);
-  CHECK(pair.client().finish(not_got).delivery == Delivery::kTaken);
+  CHECK(pair.client().finish(got)->delivery == Delivery::kTaken);
+  CHECK(pair.client().finish(not_got)->delivery == Delivery::kTaken);
 }
 
 TEST_CASE("One-way messages are counted as taken when the other side's program has got them") {
@@ -149,11 +149,11 @@ TEST_CASE("One-way messages are counted as taken when the other side's program h
   CHECK(pair.client().duplex_counters().one_ways_sent == 5);
   CHECK(pair.client().duplex_counters().one_ways_taken == 0);
   for (std::uint64_t taken = 1; taken <= 3; ++taken) {
-    REQUIRE(pair.server().try_next().result == Errc::kOk);  // the first takes in all of them
+    REQUIRE(pair.server().try_next().error() == Errc::kOk);  // the first takes in all of them
     CHECK(pair.client().duplex_counters().one_ways_taken == taken);
   }
   pair.server().close();
-  REQUIRE(pair.client().next(soon()).result == Errc::kClosed);
+  REQUIRE(pair.client().next(soon()).error() == Errc::kClosed);
   CHECK(pair.client().try_send({}, 0) == Errc::kClosed);
   CHECK(pair.client().duplex_counters().one_ways_sent == 5);
   CHECK(pair.client().duplex_counters().one_ways_taken == 3);

@@ -53,56 +53,57 @@ Duplex& Duplex::operator=(Duplex&& other) noexcept {
 }
 Duplex::~Duplex() = default;
 
-Reply Duplex::call(std::span<const std::byte> payload, std::uint32_t type, Deadline deadline) {
+Result<Reply> Duplex::call(std::span<const std::byte> payload, std::uint32_t type,
+                           Deadline deadline) {
   return core_->call(payload, type, deadline);
 }
-StartedCall Duplex::try_start(std::span<const std::byte> payload, std::uint32_t type,
-                              Deadline deadline) {
+Result<CallId> Duplex::try_start(std::span<const std::byte> payload, std::uint32_t type,
+                                 Deadline deadline) {
   return core_->try_start(payload, type, deadline);
 }
-StartedCall Duplex::start(std::span<const std::byte> payload, std::uint32_t type,
-                          Deadline deadline) {
+Result<CallId> Duplex::start(std::span<const std::byte> payload, std::uint32_t type,
+                             Deadline deadline) {
   return core_->start(payload, type, deadline);
 }
-Reply Duplex::finish(CallId call) {
+Result<Reply> Duplex::finish(CallId call) {
   return core_->finish(call);
 }
-Reply Duplex::try_finish_any() {
+Result<Reply> Duplex::try_finish_any() {
   return core_->try_finish_any();
 }
-Reply Duplex::finish_any(Deadline deadline) {
+Result<Reply> Duplex::finish_any(Deadline deadline) {
   return core_->finish_any(deadline);
 }
-Errc Duplex::cancel(CallId call) {
+Result<> Duplex::cancel(CallId call) {
   return core_->cancel(call);
 }
-Incoming Duplex::try_next() {
+Result<Incoming> Duplex::try_next() {
   return core_->try_next();
 }
-Incoming Duplex::next(Deadline deadline) {
+Result<Incoming> Duplex::next(Deadline deadline) {
   return core_->next(deadline);
 }
-Arrival Duplex::try_wait_any() {
+Result<Arrival> Duplex::try_wait_any() {
   return core_->try_wait_any();
 }
-Arrival Duplex::wait_any(Deadline deadline) {
+Result<Arrival> Duplex::wait_any(Deadline deadline) {
   return core_->wait_any(deadline);
 }
-Errc Duplex::reply(CallId call, std::span<const std::byte> payload, std::uint32_t type,
-                   Deadline deadline) {
+Result<> Duplex::reply(CallId call, std::span<const std::byte> payload, std::uint32_t type,
+                       Deadline deadline) {
   return core_->reply(call, payload, type, deadline);
 }
-Errc Duplex::reply_error(CallId call, std::uint32_t code, const std::string& text,
-                         Deadline deadline) {
+Result<> Duplex::reply_error(CallId call, std::uint32_t code, const std::string& text,
+                             Deadline deadline) {
   return core_->reply_error(call, code, text, deadline);
 }
 bool Duplex::is_cancelled(CallId call) {
   return core_->is_cancelled(call);
 }
-Errc Duplex::try_send(std::span<const std::byte> payload, std::uint32_t type) {
+Result<> Duplex::try_send(std::span<const std::byte> payload, std::uint32_t type) {
   return core_->try_send(payload, type);
 }
-Errc Duplex::send(std::span<const std::byte> payload, std::uint32_t type, Deadline deadline) {
+Result<> Duplex::send(std::span<const std::byte> payload, std::uint32_t type, Deadline deadline) {
   return core_->send(payload, type, deadline);
 }
 bool Duplex::arm() {

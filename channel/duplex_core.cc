@@ -14,9 +14,9 @@ namespace {
 // A peer that sends without end must not hold a wait beyond its deadline.
 constexpr int kMessagesPerPump = 1024;
 
-Arrival arrival_of(const Reply& reply) {
-  if (reply.call == 0) return {.result = reply.result};
-  return {.kind = Arrival::Kind::kReply, .reply = reply};
+Result<Arrival> arrival_of(const Result<Reply>& reply) {
+  if (reply->call == 0) return reply.error();
+  return Arrival{.kind = Arrival::Kind::kReply, .reply = reply};
 }
 
 }  // namespace
@@ -114,43 +114,40 @@ Errc DuplexCore::look_for_place() {
                  "taken; take replies with finish() or finish_any() before starting more"));
 }
 
-StartedCall DuplexCore::send_call(std::span<const std::byte> payload, std::uint32_t type,
-                                  Deadline deadline, bool waits) {
-  StartedCall started;
-  started.result = enter_to_send(payload.size());
-  if (started.result != Errc::kOk) return started;
-  started.result = look_for_place();
-  if (started.result == Errc::kWouldBlock && waits) {
-    started.result =
-        side().wait([&] { return look_for_place(); }, deadline.monotonic_ns(), empty_waits());
+Result<CallId> DuplexCore::send_call(std::span<const std::byte> payload, std::uint32_t type,
+                                     Deadline deadline, bool waits) {
+  if (const Errc entered = enter_to_send(payload.size()); entered != Errc::kOk) return entered;
+  Errc result = look_for_place();
+  if (result == Errc::kWouldBlock && waits) {
+    result = side().wait([&] { return look_for_place(); }, deadline.monotonic_ns(), empty_waits());
   }
-  if (started.result != Errc::kOk) return started;
+  if (result != Errc::kOk) return result;
   const CallId call = calls_.reserve();
   const Sending sending{{call, CallKind::kCall, 0}, payload, type};
-  started.result = waits ? put(sending, deadline) : look_for_room(sending);
-  if (started.result == Errc::kOk) {
-    calls_.start(call, deadline.monotonic_ns(), writer_.position());
-    started.call = call;
-  } else {
+  result = waits ? put(sending, deadline) : look_for_room(sending);
+  if (result != Errc::kOk) {
     calls_.forget(call);
+    return result;
   }
-  return started;
+  calls_.start(call, deadline.monotonic_ns(), writer_.position());
+  return call;
 }
 
-StartedCall DuplexCore::try_start(std::span<const std::byte> payload, std::uint32_t type,
-                                  Deadline deadline) {
+Result<CallId> DuplexCore::try_start(std::span<const std::byte> payload, std::uint32_t type,
+                                     Deadline deadline) {
   return send_call(payload, type, deadline, false);
 }
 
-StartedCall DuplexCore::start(std::span<const std::byte> payload, std::uint32_t type,
-                              Deadline deadline) {
+Result<CallId> DuplexCore::start(std::span<const std::byte> payload, std::uint32_t type,
+                                 Deadline deadline) {
   return send_call(payload, type, deadline, true);
 }
 
-Reply DuplexCore::call(std::span<const std::byte> payload, std::uint32_t type, Deadline deadline) {
-  const StartedCall started = start(payload, type, deadline);
-  if (started.result == Errc::kOk) return finish(started.call);
-  return {.result = started.result, .delivery = Delivery::kNotSent};
+Result<Reply> DuplexCore::call(std::span<const std::byte> payload, std::uint32_t type,
+                               Deadline deadline) {
+  const Result<CallId> started = start(payload, type, deadline);
+  if (started.ok()) return finish(*started);
+  return {started.error(), {.delivery = Delivery::kNotSent}};
 }
 
 Errc DuplexCore::look_for_reply(CallId call) {
@@ -158,20 +155,14 @@ Errc DuplexCore::look_for_reply(CallId call) {
   return calls_.fate(call) == CallTable::Fate::kDone ? Errc::kOk : Errc::kWouldBlock;
 }
 
-Reply DuplexCore::finish(CallId call) {
-  Reply reply;
-  reply.call = call;
-  if (reply.result = enter_to_read(); reply.result != Errc::kOk) {
-    reply.delivery = delivery_of(call);
-    return reply;
-  }
+Result<Reply> DuplexCore::finish(CallId call) {
+  if (const Errc entered = enter_to_read(); entered != Errc::kOk) return unanswered(call, entered);
   if (calls_.fate(call) == CallTable::Fate::kUnknown) {
-    reply.result = no_such_call(call, "is under way: it never was, or has ended");
-    return reply;
+    return unanswered(call, no_such_call(call, "is under way: it never was, or has ended"));
   }
-  reply.result =
+  const Errc waited =
       side().wait([&] { return look_for_reply(call); }, calls_.deadline_ns(call), empty_waits());
-  switch (reply.result) {
+  switch (waited) {
     case Errc::kOk:
       return take_reply(call);
     case Errc::kTimedOut:
@@ -179,23 +170,26 @@ Reply DuplexCore::finish(CallId call) {
       return end_call(call, Errc::kTimedOut);
     case Errc::kPeerGone:
     case Errc::kClosed:
-      return end_call(call, reply.result);
+      return end_call(call, waited);
     default:
-      reply.delivery = delivery_of(call);
-      return reply;
+      return unanswered(call, waited);
   }
 }
 
-Reply DuplexCore::take_reply(CallId call) {
+Result<Reply> DuplexCore::take_reply(CallId call) {
   const StoredReply& stored = calls_.take(call);
-  return {Errc::kOk,   call,        stored.is_error, stored.is_late,
-          stored.code, stored.type, stored.payload,  Delivery::kTaken};
+  return Reply{call,        stored.is_error, stored.is_late,  stored.code,
+               stored.type, stored.payload,  Delivery::kTaken};
+}
+
+Result<Reply> DuplexCore::unanswered(CallId call, Errc why) {
+  return {why, {.call = call, .delivery = delivery_of(call)}};
 }
 
 // Without an answer. Notifies the server, if there is room for that; its reply comes all the same,
 // and is dropped or kept.
-Reply DuplexCore::end_call(CallId call, Errc why) {
-  const Reply reply{.result = why, .call = call, .delivery = delivery_of(call)};
+Result<Reply> DuplexCore::end_call(CallId call, Errc why) {
+  const Result<Reply> reply = unanswered(call, why);
   calls_.abandon(call);
   if (side().end() == Errc::kOk) try_put({{call, CallKind::kCancel, 0}, {}, 0});
   return reply;
@@ -225,21 +219,21 @@ CallId DuplexCore::expired_call() const {
 }
 
 // Where no reply has come: the end of a call that ends all the same. Call 0: none does.
-Reply DuplexCore::end_unanswered() {
+Result<Reply> DuplexCore::end_unanswered() {
   const Errc nothing = side().nothing_there();
   const bool has_ended = nothing != Errc::kWouldBlock;
   const CallId next = has_ended ? calls_.first_to_expire() : expired_call();
-  if (next == 0) return {.result = nothing};
+  if (next == 0) return nothing;
   return end_call(next, has_ended ? nothing : Errc::kTimedOut);
 }
 
 // The same after a wait that found none, until its deadline or that of a call.
-Reply DuplexCore::end_after_wait(Errc waited) {
+Result<Reply> DuplexCore::end_after_wait(Errc waited) {
   if (waited != Errc::kInterrupted && waited != Errc::kCorrupt) {
-    const Reply ended = end_unanswered();
-    if (ended.call != 0) return ended;
+    const Result<Reply> ended = end_unanswered();
+    if (ended->call != 0) return ended;
   }
-  return {.result = waited};
+  return waited;
 }
 
 Errc DuplexCore::look_for_any_reply() {
@@ -247,23 +241,22 @@ Errc DuplexCore::look_for_any_reply() {
   return calls_.first_done() != 0 ? Errc::kOk : Errc::kWouldBlock;
 }
 
-Reply DuplexCore::try_finish_any() {
-  Reply reply;
-  if (reply.result = enter_to_read(); reply.result != Errc::kOk) return reply;
-  reply.result = look_for_any_reply();
-  if (reply.result == Errc::kOk) return take_reply(calls_.first_done());
-  if (reply.result != Errc::kWouldBlock) return reply;
-  reply = end_unanswered();
-  const bool is_open = reply.result == Errc::kWouldBlock;
+Result<Reply> DuplexCore::try_finish_any() {
+  if (const Errc entered = enter_to_read(); entered != Errc::kOk) return entered;
+  const Errc seen = look_for_any_reply();
+  if (seen == Errc::kOk) return take_reply(calls_.first_done());
+  if (seen != Errc::kWouldBlock) return seen;
+  const Result<Reply> ended = end_unanswered();
+  const bool is_open = ended.error() == Errc::kWouldBlock;
   if (is_open && calls_.first_to_expire() == 0 && !calls_.awaits_late()) {
-    reply.result = no_such_call(0, "is under way");
+    return no_such_call(0, "is under way");
   }
-  return reply;
+  return ended;
 }
 
-Reply DuplexCore::finish_any(Deadline deadline) {
-  const Reply reply = try_finish_any();
-  if (reply.result != Errc::kWouldBlock) return reply;
+Result<Reply> DuplexCore::finish_any(Deadline deadline) {
+  const Result<Reply> now = try_finish_any();
+  if (now.error() != Errc::kWouldBlock) return now;
   const Errc waited =
       side().wait_on([&] { return look_for_any_reply(); },
                      std::min(deadline.monotonic_ns(), next_expiry_ns()), empty_waits());
@@ -274,7 +267,7 @@ Errc DuplexCore::cancel(CallId call) {
   if (const Errc entered = enter_to_read(); entered != Errc::kOk) return entered;
   switch (calls_.fate(call)) {
     case CallTable::Fate::kWaiting:
-      end_call(call, Errc::kTimedOut);
+      (void)end_call(call, Errc::kTimedOut);
       return Errc::kOk;
     case CallTable::Fate::kDone:
       calls_.take(call);
@@ -292,37 +285,35 @@ Errc DuplexCore::look_for_incoming() {
   return inbox_.empty() ? Errc::kWouldBlock : Errc::kOk;
 }
 
-Incoming DuplexCore::take_incoming() {
+Result<Incoming> DuplexCore::take_incoming() {
   const InboxEntry& entry = inbox_.take();
   if (entry.call == 0) {
     store_tally(words().taken, inbox_.one_ways_taken());
     side().wake_peer();
   }
-  return {Errc::kOk, entry.call, entry.type, entry.payload};
+  return Incoming{entry.call, entry.type, entry.payload};
 }
 
-Incoming DuplexCore::try_next() {
-  Incoming incoming;
-  if (incoming.result = enter_to_read(); incoming.result != Errc::kOk) return incoming;
-  incoming.result = look_for_incoming();
-  if (incoming.result == Errc::kOk) return take_incoming();
-  if (incoming.result == Errc::kWouldBlock) incoming.result = side().nothing_there();
-  return incoming;
+Result<Incoming> DuplexCore::try_next() {
+  if (const Errc entered = enter_to_read(); entered != Errc::kOk) return entered;
+  const Errc seen = look_for_incoming();
+  if (seen == Errc::kOk) return take_incoming();
+  return seen == Errc::kWouldBlock ? side().nothing_there() : seen;
 }
 
-Incoming DuplexCore::next(Deadline deadline) {
-  Incoming incoming = try_next();
-  if (incoming.result != Errc::kWouldBlock) return incoming;
-  incoming.result =
+Result<Incoming> DuplexCore::next(Deadline deadline) {
+  const Result<Incoming> now = try_next();
+  if (now.error() != Errc::kWouldBlock) return now;
+  const Errc waited =
       side().wait_on([&] { return look_for_incoming(); }, deadline.monotonic_ns(), empty_waits());
-  return incoming.result == Errc::kOk ? take_incoming() : incoming;
+  return waited == Errc::kOk ? take_incoming() : waited;
 }
 
 // Both.
 
 // Something has arrived. A call that has expired counts as a reply, or a peer that sends without
 // end would keep it from its end.
-Arrival DuplexCore::take_arrival() {
+Result<Arrival> DuplexCore::take_arrival() {
   if (reply_is_next_ || inbox_.empty()) {
     reply_is_next_ = false;
     if (const CallId done = calls_.first_done(); done != 0) return arrival_of(take_reply(done));
@@ -331,21 +322,20 @@ Arrival DuplexCore::take_arrival() {
     }
   }
   reply_is_next_ = true;
-  return {.kind = Arrival::Kind::kIncoming, .incoming = take_incoming()};
+  return Arrival{.kind = Arrival::Kind::kIncoming, .incoming = *take_incoming()};
 }
 
-Arrival DuplexCore::try_wait_any() {
-  Arrival arrival;
-  if (arrival.result = enter_to_read(); arrival.result != Errc::kOk) return arrival;
-  arrival.result = look_for_arrival();
-  if (arrival.result == Errc::kOk) return take_arrival();
-  if (arrival.result != Errc::kWouldBlock) return arrival;
+Result<Arrival> DuplexCore::try_wait_any() {
+  if (const Errc entered = enter_to_read(); entered != Errc::kOk) return entered;
+  const Errc seen = look_for_arrival();
+  if (seen == Errc::kOk) return take_arrival();
+  if (seen != Errc::kWouldBlock) return seen;
   return arrival_of(end_unanswered());
 }
 
-Arrival DuplexCore::wait_any(Deadline deadline) {
-  const Arrival arrival = try_wait_any();
-  if (arrival.result != Errc::kWouldBlock) return arrival;
+Result<Arrival> DuplexCore::wait_any(Deadline deadline) {
+  const Result<Arrival> now = try_wait_any();
+  if (now.error() != Errc::kWouldBlock) return now;
   const Errc waited =
       side().wait_on([&] { return look_for_arrival(); },
                      std::min(deadline.monotonic_ns(), next_expiry_ns()), empty_waits());

@@ -28,33 +28,33 @@ class DuplexCore : public ChannelEnd {
   DuplexCore(ChannelHandle opened, bool late_replies);
 
   // Calls and waits for the reply, at most until the deadline.
-  Reply call(std::span<const std::byte> payload, std::uint32_t type,
-             Deadline deadline = Deadline::never());
+  Result<Reply> call(std::span<const std::byte> payload, std::uint32_t type,
+                     Deadline deadline = Deadline::never());
 
   // Sends a request whose reply is to come until deadline, which also limits how long this waits
   // for room. kWouldBlock (try_start): the other side has as many unanswered as it takes, or there
   // is no room. kMisuse: the payload is above the maximum, or every place holds a reply that was
   // not taken.
-  StartedCall try_start(std::span<const std::byte> payload, std::uint32_t type,
-                        Deadline deadline = Deadline::never());
-  StartedCall start(std::span<const std::byte> payload, std::uint32_t type,
-                    Deadline deadline = Deadline::never());
+  Result<CallId> try_start(std::span<const std::byte> payload, std::uint32_t type,
+                           Deadline deadline = Deadline::never());
+  Result<CallId> start(std::span<const std::byte> payload, std::uint32_t type,
+                       Deadline deadline = Deadline::never());
   // The end of that call: waits for it until the call's own deadline. kMisuse: there is no such
   // call, or it has ended already.
-  Reply finish(CallId call);
+  Result<Reply> finish(CallId call);
   // The next call to end, whichever it is; until `deadline`, when call is 0. Where the channel has
   // ended: each call under way in turn, then call 0. kMisuse: no call is under way.
-  Reply try_finish_any();
-  Reply finish_any(Deadline deadline = Deadline::never());
+  Result<Reply> try_finish_any();
+  Result<Reply> finish_any(Deadline deadline = Deadline::never());
   // Ends a call without a reply, and tells the server if there is room. kMisuse as with finish().
   Errc cancel(CallId call);
 
   // The next call or one-way message of the other side.
-  Incoming try_next();
-  Incoming next(Deadline deadline = Deadline::never());
+  Result<Incoming> try_next();
+  Result<Incoming> next(Deadline deadline = Deadline::never());
   // Whichever comes first of what finish_any() and next() wait for; in turn where both have come.
-  Arrival try_wait_any();
-  Arrival wait_any(Deadline deadline = Deadline::never());
+  Result<Arrival> try_wait_any();
+  Result<Arrival> wait_any(Deadline deadline = Deadline::never());
   // Answers a call that next() returned, in any order. kMisuse: it is none, or was answered.
   Errc reply(CallId call, std::span<const std::byte> payload, std::uint32_t type,
              Deadline deadline = Deadline::never());
@@ -123,16 +123,17 @@ class DuplexCore : public ChannelEnd {
   Errc look_for_incoming();
   Errc look_for_arrival();
   Errc look_for_event();
-  StartedCall send_call(std::span<const std::byte> payload, std::uint32_t type, Deadline deadline,
-                        bool waits);
-  Reply take_reply(CallId call);
-  Reply end_call(CallId call, Errc why);
-  Reply end_unanswered();
-  Reply end_after_wait(Errc waited);
+  Result<CallId> send_call(std::span<const std::byte> payload, std::uint32_t type,
+                           Deadline deadline, bool waits);
+  Result<Reply> take_reply(CallId call);
+  Result<Reply> unanswered(CallId call, Errc why);
+  Result<Reply> end_call(CallId call, Errc why);
+  Result<Reply> end_unanswered();
+  Result<Reply> end_after_wait(Errc waited);
   Delivery delivery_of(CallId call);
   CallId expired_call() const;
-  Incoming take_incoming();
-  Arrival take_arrival();
+  Result<Incoming> take_incoming();
+  Result<Arrival> take_arrival();
   Errc no_such_call(CallId call, const char* expected);
   PaddedWord& full_waits() { return words().full_waits; }
   PaddedWord& empty_waits() { return words().empty_waits; }

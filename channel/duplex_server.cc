@@ -35,35 +35,35 @@ DuplexServer::DuplexServer(DuplexServer&&) noexcept = default;
 DuplexServer& DuplexServer::operator=(DuplexServer&&) noexcept = default;
 DuplexServer::~DuplexServer() = default;
 
-ServerEvent DuplexServer::try_wait() {
+Result<ServerEvent> DuplexServer::try_wait() {
   return core_->wait(Deadline::now());
 }
-ServerEvent DuplexServer::wait(Deadline deadline) {
+Result<ServerEvent> DuplexServer::wait(Deadline deadline) {
   return core_->wait(deadline);
 }
-Errc DuplexServer::try_reply(ClientId client, CallId call, std::span<const std::byte> payload,
-                             std::uint32_t type) {
+Result<> DuplexServer::try_reply(ClientId client, CallId call, std::span<const std::byte> payload,
+                                 std::uint32_t type) {
   return core_->try_reply(client, call, payload, type);
 }
-Errc DuplexServer::try_reply_error(ClientId client, CallId call, std::uint32_t code,
-                                   const std::string& text) {
+Result<> DuplexServer::try_reply_error(ClientId client, CallId call, std::uint32_t code,
+                                       const std::string& text) {
   return core_->try_reply_error(client, call, code, text);
 }
-Errc DuplexServer::try_send(ClientId client, std::span<const std::byte> payload,
-                            std::uint32_t type) {
+Result<> DuplexServer::try_send(ClientId client, std::span<const std::byte> payload,
+                                std::uint32_t type) {
   return core_->try_send(client, payload, type);
 }
-StartedCall DuplexServer::try_start(ClientId client, std::span<const std::byte> payload,
-                                    std::uint32_t type, Deadline deadline) {
+Result<CallId> DuplexServer::try_start(ClientId client, std::span<const std::byte> payload,
+                                       std::uint32_t type, Deadline deadline) {
   return core_->try_start(client, payload, type, deadline);
 }
-Errc DuplexServer::cancel(ClientId client, CallId call) {
+Result<> DuplexServer::cancel(ClientId client, CallId call) {
   return core_->cancel(client, call);
 }
 bool DuplexServer::is_cancelled(ClientId client, CallId call) {
   return core_->is_cancelled(client, call);
 }
-Errc DuplexServer::drop(ClientId client) {
+Result<> DuplexServer::drop(ClientId client) {
   return core_->drop(client);
 }
 std::size_t DuplexServer::clients() const {

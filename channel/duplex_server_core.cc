@@ -193,14 +193,15 @@ Errc DuplexServerCore::try_send(ClientId client, std::span<const std::byte> payl
   });
 }
 
-StartedCall DuplexServerCore::try_start(ClientId client, std::span<const std::byte> payload,
-                                        std::uint32_t type, Deadline deadline) {
-  StartedCall started;
-  started.result = use(client, [&](Client& of) {
-    started = of.core.try_start(payload, type, deadline);
-    return noted(of, started.result, kCalls, payload.size());
+Result<CallId> DuplexServerCore::try_start(ClientId client, std::span<const std::byte> payload,
+                                           std::uint32_t type, Deadline deadline) {
+  CallId call = 0;
+  const Errc started = use(client, [&](Client& of) {
+    const Result<CallId> tried = of.core.try_start(payload, type, deadline);
+    call = *tried;
+    return noted(of, tried.error(), kCalls, payload.size());
   });
-  return started;
+  return {started, call};
 }
 
 Errc DuplexServerCore::cancel(ClientId client, CallId call) {
@@ -326,26 +327,28 @@ void DuplexServerCore::end_turn() {
   if (!awake_.empty()) awake_.splice(awake_.end(), awake_, awake_.begin());
 }
 
-std::optional<ServerEvent> DuplexServerCore::take_next() {
+Result<ServerEvent> DuplexServerCore::take_next() {
   if (std::exchange(hand_over_is_due_, false)) {
     return ServerEvent{.kind = ServerEvent::Kind::kHandedOver};
   }
   if (!failed_.ok()) {
     status_ = std::exchange(failed_, absl::OkStatus());
-    return ServerEvent{.result = errc_of(status_)};
+    return errc_of(status_);
   }
   for (std::size_t left = awake_.size(); left > 0; --left) {
     Client& client = awake_.front();
     if (has_event(client)) {
-      if (std::optional<ServerEvent> event = take_from(client)) return event;
+      const Result<ServerEvent> event = take_from(client);
+      if (event.error() != Errc::kWouldBlock) return event;
     }
     end_turn();
   }
-  return std::nullopt;
+  return Errc::kWouldBlock;
 }
 
-// Nothing: it has not read all that its peer had sent before it ended; it goes on in its next turn.
-std::optional<ServerEvent> DuplexServerCore::take_from(Client& client) {
+// kWouldBlock: it has not read all that its peer had sent before it ended, and continues in its next
+// turn.
+Result<ServerEvent> DuplexServerCore::take_from(Client& client) {
   ServerEvent event{.client = client.id};
   if (std::exchange(client.is_new, false)) {
     event.kind = ServerEvent::Kind::kConnected;
@@ -353,24 +356,25 @@ std::optional<ServerEvent> DuplexServerCore::take_from(Client& client) {
     client.refused = {};
     event.kind = ServerEvent::Kind::kRoom;
   } else {
-    const Arrival arrival = client.core.try_wait_any();
-    switch (arrival.kind) {
+    const Result<Arrival> arrival = client.core.try_wait_any();
+    if (arrival.error() == Errc::kWouldBlock) return Errc::kWouldBlock;
+    if (!arrival.ok()) {
+      event.kind = ServerEvent::Kind::kGone;
+      event.why = arrival.error();
+      status_ = client.core.status();
+      gone_ = client.id;
+      retire(client);
+      return event;
+    }
+    switch (arrival->kind) {
       case Arrival::Kind::kReply:
         event.kind = ServerEvent::Kind::kReply;
-        event.reply = arrival.reply;
+        event.reply = arrival->reply;
         break;
       case Arrival::Kind::kIncoming:
         event.kind = ServerEvent::Kind::kMessage;
-        event.message = arrival.incoming;
+        event.message = arrival->incoming;
         break;
-      case Arrival::Kind::kNothing:
-        if (arrival.result == Errc::kWouldBlock) return std::nullopt;
-        event.kind = ServerEvent::Kind::kGone;
-        event.why = arrival.result;
-        status_ = client.core.status();
-        gone_ = client.id;
-        retire(client);
-        return event;
     }
   }
   if (--turn_left_ == 0) end_turn();
@@ -379,11 +383,11 @@ std::optional<ServerEvent> DuplexServerCore::take_from(Client& client) {
 
 // Waiting.
 
-ServerEvent DuplexServerCore::wait(Deadline deadline) {
-  if (fork_.in_child()) return {.result = Errc::kForked};
-  if (!waiting_.try_take()) return {.result = Errc::kMisuse};
+Result<ServerEvent> DuplexServerCore::wait(Deadline deadline) {
+  if (fork_.in_child()) return Errc::kForked;
+  if (!waiting_.try_take()) return Errc::kMisuse;
   erase_gone();
-  const ServerEvent event = wait_alone(deadline.monotonic_ns());
+  const Result<ServerEvent> event = wait_alone(deadline.monotonic_ns());
   waiting_.release();
   return event;
 }
@@ -393,15 +397,15 @@ void DuplexServerCore::interrupt() noexcept {
   signal_eventfd(wake_up_.get());
 }
 
-ServerEvent DuplexServerCore::wait_alone(std::uint64_t deadline_ns) {
+Result<ServerEvent> DuplexServerCore::wait_alone(std::uint64_t deadline_ns) {
   for (;;) {
     const bool polls = is_poll_due();
     if (polls) poll_all();
-    if (const std::optional<ServerEvent> event = take_next()) {
+    if (const Result<ServerEvent> event = take_next(); event.error() != Errc::kWouldBlock) {
       waiter_.reset();
-      return *event;
+      return event;
     }
-    if (is_over()) return {.result = Errc::kClosed};
+    if (is_over()) return Errc::kClosed;
     if (!polls) {
       if (deadline_ns != 0 && waiter_.spinning()) {
         waiter_.spin();
@@ -410,9 +414,9 @@ ServerEvent DuplexServerCore::wait_alone(std::uint64_t deadline_ns) {
       }
       continue;
     }
-    if (deadline_ns == 0) return {.result = Errc::kWouldBlock};
-    if (interrupted_.take()) return {.result = Errc::kInterrupted};
-    if (monotonic_ns() >= deadline_ns) return {.result = Errc::kTimedOut};
+    if (deadline_ns == 0) return Errc::kWouldBlock;
+    if (interrupted_.take()) return Errc::kInterrupted;
+    if (monotonic_ns() >= deadline_ns) return Errc::kTimedOut;
     if (waiter_.stay_awake()) continue;
     rest(deadline_ns);
     passes_left_ = 0;

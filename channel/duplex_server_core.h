@@ -61,13 +61,13 @@ class DuplexServerCore final : public WaitSource {
 
   const ForkWatch& made() const { return fork_; }
 
-  ServerEvent wait(Deadline deadline);
+  Result<ServerEvent> wait(Deadline deadline);
   Errc try_reply(ClientId client, CallId call, std::span<const std::byte> payload,
                  std::uint32_t type);
   Errc try_reply_error(ClientId client, CallId call, std::uint32_t code, const std::string& text);
   Errc try_send(ClientId client, std::span<const std::byte> payload, std::uint32_t type);
-  StartedCall try_start(ClientId client, std::span<const std::byte> payload, std::uint32_t type,
-                        Deadline deadline);
+  Result<CallId> try_start(ClientId client, std::span<const std::byte> payload, std::uint32_t type,
+                           Deadline deadline);
   Errc cancel(ClientId client, CallId call);
   bool is_cancelled(ClientId client, CallId call);
   Errc drop(ClientId client);
@@ -136,11 +136,12 @@ class DuplexServerCore final : public WaitSource {
   static bool has_event(Client& client);
   bool has_event();
   bool is_over() const { return handed_over_ && free_.size() == clients_.size(); }
-  std::optional<ServerEvent> take_next();
-  std::optional<ServerEvent> take_from(Client& client);
+  // kWouldBlock: there is none.
+  Result<ServerEvent> take_next();
+  Result<ServerEvent> take_from(Client& client);
   void end_turn();
 
-  ServerEvent wait_alone(std::uint64_t deadline_ns);
+  Result<ServerEvent> wait_alone(std::uint64_t deadline_ns);
   bool arm_all();
   void rest(std::uint64_t deadline_ns);
 

@@ -49,21 +49,21 @@ struct Here {
                       [=, this] { return Duplex::connect(path, options, soon()); });
   }
   // The next event, which is of this kind.
-  ServerEvent event(Kind kind) {
-    const ServerEvent event = server->wait(soon());
+  Result<ServerEvent> event(Kind kind) {
+    const Result<ServerEvent> event = server->wait(soon());
     INFO(server->status());
-    REQUIRE(event.result == Errc::kOk);
-    REQUIRE(event.kind == kind);
+    REQUIRE(event.ok());
+    REQUIRE(event->kind == kind);
     return event;
   }
   Served connected(const ChannelOptions& options = kSmall) {
     auto client = connecting(options);
-    const ClientId id = event(Kind::kConnected).client;
+    const ClientId id = event(Kind::kConnected)->client;
     auto duplex = client.get();
     REQUIRE(duplex.ok());
     return {id, *std::move(duplex)};
   }
-  void check_nothing() { CHECK(server->try_wait().result == Errc::kWouldBlock); }
+  void check_nothing() { CHECK(server->try_wait().error() == Errc::kWouldBlock); }
 
   TemporaryDirectory directory;
   std::string path = directory.file("server.sock");
@@ -76,7 +76,7 @@ struct HandMadeClient {
     auto connecting = std::async(std::launch::async, [&] {
       return RawEnd<ChannelRole::kDuplex>::connect(here.path, kSmall, soon());
     });
-    id = here.event(Kind::kConnected).client;
+    id = here.event(Kind::kConnected)->client;
     auto connected = connecting.get();
     REQUIRE(connected.ok());
     side = std::move(connected->side);
@@ -100,8 +100,8 @@ struct HandMadeClient {
 // Fills the way from the server to a client with one-way messages.
 void fill(DuplexServer& server, ClientId client) {
   const std::vector<std::byte> large(kLarge);
-  Errc sent = Errc::kOk;
-  for (int i = 0; i < 3 && sent == Errc::kOk; ++i) sent = server.try_send(client, large, 9);
+  Result<> sent;
+  for (int i = 0; i < 3 && sent.ok(); ++i) sent = server.try_send(client, large, 9);
   REQUIRE(sent == Errc::kWouldBlock);
 }
 
@@ -111,25 +111,25 @@ TEST_CASE("Calls and messages of several clients are each of the client that sen
   Served b = here.connected();
   CHECK(a.id != b.id);
   CHECK(here.server->clients() == 2);
-  const CallId asked_a = a.duplex.start(bytes_of("a?"), 1).call;
-  const CallId asked_b = b.duplex.start(bytes_of("b?"), 2).call;
+  const CallId asked_a = *a.duplex.start(bytes_of("a?"), 1);
+  const CallId asked_b = *b.duplex.start(bytes_of("b?"), 2);
   REQUIRE(b.duplex.try_send(bytes_of("b!"), 3) == Errc::kOk);
   std::map<ClientId, std::vector<std::string>> got;
   for (int i = 0; i < 3; ++i) {
-    const ServerEvent event = here.event(Kind::kMessage);
-    got[event.client].push_back(text_of(event.message.payload));
-    if (event.message.is_call()) {
-      CHECK(here.server->try_reply(event.client, event.message.call, event.message.payload,
-                                   event.message.type + 10) == Errc::kOk);
+    const Result<ServerEvent> event = here.event(Kind::kMessage);
+    got[event->client].push_back(text_of(event->message.payload));
+    if (event->message.is_call()) {
+      CHECK(here.server->try_reply(event->client, event->message.call, event->message.payload,
+                                   event->message.type + 10) == Errc::kOk);
     }
   }
   CHECK(got[a.id] == std::vector<std::string>{"a?"});
   CHECK(got[b.id] == std::vector<std::string>{"b?", "b!"});
-  Reply reply = a.duplex.finish(asked_a);
-  CHECK(reply.type == 11);
-  CHECK(text_of(reply.payload) == "a?");
+  Result<Reply> reply = a.duplex.finish(asked_a);
+  CHECK(reply->type == 11);
+  CHECK(text_of(reply->payload) == "a?");
   reply = b.duplex.finish(asked_b);
-  CHECK(reply.type == 12);
+  CHECK(reply->type == 12);
   here.check_nothing();
 }
 
@@ -141,15 +141,15 @@ enum class Type : std::uint32_t { kNew = 1, kDone = 2 };
 TEST_CASE("A server takes and gives plain structs and types of an enumeration") {
   Here here;
   Served client = here.connected();
-  const CallId call = client.duplex.start(Order{7}, Type::kNew).call;
-  const ServerEvent event = here.event(Kind::kMessage);
-  REQUIRE(event.message.is(Type::kNew));
-  REQUIRE(event.message.as<Order>());
-  CHECK(event.message.as<Order>()->number == 7);
-  CHECK(here.server->try_reply(client.id, event.message.call, Order{8}, Type::kDone) == Errc::kOk);
+  const CallId call = *client.duplex.start(Order{7}, Type::kNew);
+  const Result<ServerEvent> event = here.event(Kind::kMessage);
+  REQUIRE(event->message.is(Type::kNew));
+  REQUIRE(event->message.as<Order>());
+  CHECK(event->message.as<Order>()->number == 7);
+  CHECK(here.server->try_reply(client.id, event->message.call, Order{8}, Type::kDone) == Errc::kOk);
   CHECK(here.server->try_send(client.id, Order{9}, Type::kDone) == Errc::kOk);
-  CHECK(client.duplex.finish(call).as<Order>()->number == 8);
-  CHECK(client.duplex.next(soon()).as<Order>()->number == 9);
+  CHECK(client.duplex.finish(call)->as<Order>()->number == 8);
+  CHECK(client.duplex.next(soon())->as<Order>()->number == 9);
 }
 
 TEST_CASE("Clients have their turns, and no more events in one than is said") {
@@ -159,7 +159,8 @@ TEST_CASE("Clients have their turns, and no more events in one than is said") {
   std::vector<Served> clients;
   for (int i = 0; i < 3; ++i) clients.push_back(here.connected({}));
   for (Served& client : clients) REQUIRE(client.duplex.try_send({}, 0) == Errc::kOk);
-  for (std::size_t i = 0; i < clients.size(); ++i) here.event(Kind::kMessage);  // all are awake
+  for (std::size_t i = 0; i < clients.size(); ++i)
+    (void)here.event(Kind::kMessage);  // all are awake
   for (Served& client : clients) {
     for (std::uint32_t n = 0; n < kEach; ++n) {
       REQUIRE(client.duplex.try_send({}, n) == Errc::kOk);
@@ -169,10 +170,10 @@ TEST_CASE("Clients have their turns, and no more events in one than is said") {
   std::uint32_t in_turn = 0;
   ClientId last = 0;
   for (std::size_t i = 0; i < clients.size() * kEach; ++i) {
-    const ServerEvent event = here.event(Kind::kMessage);
-    CHECK(event.message.type == served[event.client]++);
-    in_turn = event.client == last ? in_turn + 1 : 1;
-    last = event.client;
+    const Result<ServerEvent> event = here.event(Kind::kMessage);
+    CHECK(event->message.type == served[event->client]++);
+    in_turn = event->client == last ? in_turn + 1 : 1;
+    last = event->client;
     CHECK(in_turn <= kTurn);
     const auto [least, most] = std::minmax_element(
         served.begin(), served.end(),
@@ -188,12 +189,12 @@ TEST_CASE("A client that wakes has its turn soon, although another one never cea
   Served wakes = here.connected();
   REQUIRE(here.server->arm());
   REQUIRE(busy.duplex.try_send({}, 1) == Errc::kOk);
-  REQUIRE(here.event(Kind::kMessage).client == busy.id);  // the other one is still asleep
+  REQUIRE(here.event(Kind::kMessage)->client == busy.id);  // the other one is still asleep
   REQUIRE(wakes.duplex.try_send({}, 1) == Errc::kOk);
   std::uint32_t before = 0;
   for (ClientId served = busy.id; served == busy.id && before < 1000; ++before) {
     REQUIRE(busy.duplex.try_send({}, 1) == Errc::kOk);
-    served = here.event(Kind::kMessage).client;
+    served = here.event(Kind::kMessage)->client;
   }
   CHECK(before <= kServerPassesPerPoll + 16);  // a poll, and a turn
 }
@@ -206,10 +207,10 @@ TEST_CASE("A new client is served, although another one never ceases to send") {
   ClientId came = 0;
   for (const Deadline hangs = soon(); came == 0 && !hangs.has_passed();) {
     (void)busy.duplex.try_send({}, 1);
-    const ServerEvent event = here.server->wait(soon());
-    REQUIRE(event.result == Errc::kOk);
-    messages += event.kind == Kind::kMessage ? 1 : 0;
-    if (event.kind == Kind::kConnected) came = event.client;
+    const Result<ServerEvent> event = here.server->wait(soon());
+    REQUIRE(event.ok());
+    messages += event->kind == Kind::kMessage ? 1 : 0;
+    if (event->kind == Kind::kConnected) came = event->client;
   }
   CHECK(came != 0);
   CHECK(messages > 0);
@@ -220,27 +221,27 @@ TEST_CASE("A client that takes nothing delays no other, and kRoom says when it d
   Here here;
   Served stalls = here.connected();
   Served lives = here.connected();
-  const CallId asked = stalls.duplex.start(bytes_of("x"), 1).call;
-  const CallId call = here.event(Kind::kMessage).message.call;
+  const CallId asked = *stalls.duplex.start(bytes_of("x"), 1);
+  const CallId call = here.event(Kind::kMessage)->message.call;
   REQUIRE(call == asked);
   fill(*here.server, stalls.id);
   const std::vector<std::byte> large(kLarge);
   CHECK(here.server->try_reply(stalls.id, call, large, 2) == Errc::kWouldBlock);
   for (int i = 0; i < 100; ++i) {
-    const CallId other = lives.duplex.start({}, 1).call;
-    const ServerEvent event = here.event(Kind::kMessage);
-    REQUIRE(event.client == lives.id);
+    const CallId other = *lives.duplex.start({}, 1);
+    const Result<ServerEvent> event = here.event(Kind::kMessage);
+    REQUIRE(event->client == lives.id);
     REQUIRE(here.server->try_reply(lives.id, other, {}, 2) == Errc::kOk);
-    REQUIRE(lives.duplex.finish(other).result == Errc::kOk);
+    REQUIRE(lives.duplex.finish(other).error() == Errc::kOk);
   }
   here.check_nothing();
-  const ServerEvent room =
+  const Result<ServerEvent> room =
       while_it_waits([&] { return here.server->wait(soon()); },
-                     [&] { CHECK(stalls.duplex.try_next().result == Errc::kOk); });
-  CHECK(room.kind == Kind::kRoom);
-  CHECK(room.client == stalls.id);
+                     [&] { CHECK(stalls.duplex.try_next().error() == Errc::kOk); });
+  CHECK(room->kind == Kind::kRoom);
+  CHECK(room->client == stalls.id);
   CHECK(here.server->try_reply(stalls.id, call, large, 2) == Errc::kOk);
-  CHECK(stalls.duplex.finish(asked).type == 2);
+  CHECK(stalls.duplex.finish(asked)->type == 2);
   here.check_nothing();
 }
 
@@ -252,9 +253,10 @@ TEST_CASE("kRoom comes when a client has taken a one-way message, and once") {
   REQUIRE(here.server->try_send(client.id, {}, 1) == Errc::kOk);
   CHECK(here.server->try_send(client.id, {}, 2) == Errc::kWouldBlock);
   here.check_nothing();
-  const ServerEvent room = while_it_waits([&] { return here.server->wait(soon()); },
-                                          [&] { CHECK(client.duplex.try_next().type == 1); });
-  CHECK(room.kind == Kind::kRoom);
+  const Result<ServerEvent> room =
+      while_it_waits([&] { return here.server->wait(soon()); },
+                     [&] { CHECK(client.duplex.try_next()->type == 1); });
+  CHECK(room->kind == Kind::kRoom);
   here.check_nothing();
   CHECK(here.server->try_send(client.id, {}, 2) == Errc::kOk);
   CHECK(here.server->duplex_counters(client.id).one_ways_sent == 2);
@@ -268,20 +270,20 @@ TEST_CASE("Room for a small message is none for a large reply that waits for it"
   const std::vector<std::byte> large(kLarge);
   CallId calls[2];
   for (CallId& call : calls) {
-    REQUIRE(client.duplex.try_start({}, 1).result == Errc::kOk);
-    call = here.event(Kind::kMessage).message.call;
+    REQUIRE(client.duplex.try_start({}, 1).error() == Errc::kOk);
+    call = here.event(Kind::kMessage)->message.call;
   }
   REQUIRE(here.server->try_send(client.id, large, 1) == Errc::kOk);  // the only one untaken
   REQUIRE(here.server->try_reply(client.id, calls[0], large, 2) == Errc::kOk);
   CHECK(here.server->try_reply(client.id, calls[1], large, 3) == Errc::kWouldBlock);
   CHECK(here.server->try_send(client.id, {}, 4) == Errc::kWouldBlock);  // for want of credit
   here.check_nothing();
-  REQUIRE(client.duplex.finish(calls[0]).type == 2);  // takes in both, and so makes room
-  CHECK(here.event(Kind::kRoom).client == client.id);
+  REQUIRE(client.duplex.finish(calls[0])->type == 2);  // takes in both, and so makes room
+  CHECK(here.event(Kind::kRoom)->client == client.id);
   CHECK(here.server->try_reply(client.id, calls[1], large, 3) == Errc::kOk);
   CHECK(here.server->try_send(client.id, {}, 4) == Errc::kWouldBlock);
-  REQUIRE(client.duplex.try_next().type == 1);
-  CHECK(here.event(Kind::kRoom).client == client.id);
+  REQUIRE(client.duplex.try_next()->type == 1);
+  CHECK(here.event(Kind::kRoom)->client == client.id);
   CHECK(here.server->try_send(client.id, {}, 4) == Errc::kOk);
 }
 
@@ -292,7 +294,7 @@ TEST_CASE("A server whose clients have all gone while asleep sleeps") {
   CHECK(here.server->drop(client->id) == Errc::kOk);
   // Longer than the one that has gone would have slept: twice, and not until its time and no more.
   const std::uint64_t before = sleeps_of(gettid());
-  CHECK(here.server->wait(std::chrono::nanoseconds(2 * kChannelSleepNsMax)).result ==
+  CHECK(here.server->wait(std::chrono::nanoseconds(2 * kChannelSleepNsMax)).error() ==
         Errc::kTimedOut);
   CHECK(sleeps_of(gettid()) >= before + 2);
 }
@@ -302,17 +304,17 @@ TEST_CASE("kRoom comes when a client has answered a call, beside the reply") {
   options.call_window = 1;
   Here here({.channel = kSmall});
   Served client = here.connected(options);
-  const CallId call = here.server->try_start(client.id, bytes_of("first"), 1).call;
+  const CallId call = *here.server->try_start(client.id, bytes_of("first"), 1);
   REQUIRE(call != 0);
-  CHECK(here.server->try_start(client.id, bytes_of("second"), 1).result == Errc::kWouldBlock);
+  CHECK(here.server->try_start(client.id, bytes_of("second"), 1).error() == Errc::kWouldBlock);
   here.check_nothing();
-  REQUIRE(client.duplex.reply(client.duplex.next(soon()).call, bytes_of("one"), 2) == Errc::kOk);
-  const ServerEvent reply = here.event(Kind::kReply);
-  CHECK(reply.client == client.id);
-  CHECK(reply.reply.call == call);
-  CHECK(text_of(reply.reply.payload) == "one");
-  CHECK(here.event(Kind::kRoom).client == client.id);
-  CHECK(here.server->try_start(client.id, bytes_of("second"), 1).result == Errc::kOk);
+  REQUIRE(client.duplex.reply(client.duplex.next(soon())->call, bytes_of("one"), 2) == Errc::kOk);
+  const Result<ServerEvent> reply = here.event(Kind::kReply);
+  CHECK(reply->client == client.id);
+  CHECK(reply->reply->call == call);
+  CHECK(text_of(reply->reply->payload) == "one");
+  CHECK(here.event(Kind::kRoom)->client == client.id);
+  CHECK(here.server->try_start(client.id, bytes_of("second"), 1).error() == Errc::kOk);
 }
 
 TEST_CASE("An operation that takes a wake-up of a client asleep does not leave it asleep") {
@@ -320,7 +322,7 @@ TEST_CASE("An operation that takes a wake-up of a client asleep does not leave i
   HandMadeClient client(here);
   const CallId asked = call_number(1, kSmall.call_window, 0);
   client.send(asked, CallKind::kCall, 1);
-  REQUIRE(here.event(Kind::kMessage).message.call == asked);
+  REQUIRE(here.event(Kind::kMessage)->message.call == asked);
   fill(*here.server, client.id);
   REQUIRE(here.server->arm());
   client.send(0, CallKind::kOneWay, 7);
@@ -328,33 +330,34 @@ TEST_CASE("An operation that takes a wake-up of a client asleep does not leave i
   // There is no room, so it takes in what has come, and the wake-up.
   REQUIRE(here.server->try_reply(client.id, asked, std::vector<std::byte>(kLarge), 2) ==
           Errc::kWouldBlock);
-  CHECK(here.server->try_wait().message.type == 7);
+  CHECK(here.server->try_wait()->message.type == 7);
 }
 
 TEST_CASE("A call of a client ends at its deadline, also while all are asleep") {
   Here here;
   Served client = here.connected();
   const CallId call =
-      here.server->try_start(client.id, bytes_of("x"), 1, std::chrono::milliseconds(20)).call;
-  REQUIRE(client.duplex.next(soon()).call == call);
+      *here.server->try_start(client.id, bytes_of("x"), 1, std::chrono::milliseconds(20));
+  REQUIRE(client.duplex.next(soon())->call == call);
   // The call ends the sleep, and not the end of the longest sleep.
-  const ServerEvent event = here.server->wait(std::chrono::nanoseconds(kChannelSleepNsMax / 2));
-  REQUIRE(event.kind == Kind::kReply);
-  CHECK(event.reply.call == call);
-  CHECK(event.reply.result == Errc::kTimedOut);
-  CHECK(event.reply.delivery == Delivery::kTaken);
+  const Result<ServerEvent> event =
+      here.server->wait(std::chrono::nanoseconds(kChannelSleepNsMax / 2));
+  REQUIRE(event->kind == Kind::kReply);
+  CHECK(event->reply->call == call);
+  CHECK(event->reply.error() == Errc::kTimedOut);
+  CHECK(event->reply->delivery == Delivery::kTaken);
 }
 
 TEST_CASE("The server cancels a call, and knows of one that a client has cancelled") {
   Here here;
   Served client = here.connected();
-  const CallId call = here.server->try_start(client.id, bytes_of("x"), 1).call;
+  const CallId call = *here.server->try_start(client.id, bytes_of("x"), 1);
   CHECK(here.server->cancel(client.id, call) == Errc::kOk);
   CHECK(here.server->cancel(client.id, call) == Errc::kMisuse);
-  REQUIRE(client.duplex.next(soon()).call == call);
+  REQUIRE(client.duplex.next(soon())->call == call);
   CHECK(client.duplex.is_cancelled(call));
-  const CallId its = client.duplex.start(bytes_of("x"), 1).call;
-  REQUIRE(here.event(Kind::kMessage).message.call == its);
+  const CallId its = *client.duplex.start(bytes_of("x"), 1);
+  REQUIRE(here.event(Kind::kMessage)->message.call == its);
   CHECK_FALSE(here.server->is_cancelled(client.id, its));
   REQUIRE(client.duplex.cancel(its) == Errc::kOk);
   CHECK(here.server->is_cancelled(client.id, its));
@@ -364,19 +367,19 @@ TEST_CASE("The server cancels a call, and knows of one that a client has cancell
 TEST_CASE("What a client sent before it left is delivered, its calls end, and then it is gone") {
   Here here;
   Served client = here.connected();
-  const CallId pending = here.server->try_start(client.id, bytes_of("x"), 1).call;
+  const CallId pending = *here.server->try_start(client.id, bytes_of("x"), 1);
   REQUIRE(here.server->try_send(client.id, {}, 2) == Errc::kOk);
-  REQUIRE(client.duplex.next(soon()).call == pending);
+  REQUIRE(client.duplex.next(soon())->call == pending);
   REQUIRE(client.duplex.try_send({}, 7) == Errc::kOk);
   client.duplex.close();
-  CHECK(here.event(Kind::kMessage).message.type == 7);
-  const ServerEvent reply = here.event(Kind::kReply);
-  CHECK(reply.reply.call == pending);
-  CHECK(reply.reply.result == Errc::kClosed);
-  CHECK(reply.reply.delivery == Delivery::kTaken);
-  const ServerEvent gone = here.event(Kind::kGone);
-  CHECK(gone.client == client.id);
-  CHECK(gone.why == Errc::kClosed);
+  CHECK(here.event(Kind::kMessage)->message.type == 7);
+  const Result<ServerEvent> reply = here.event(Kind::kReply);
+  CHECK(reply->reply->call == pending);
+  CHECK(reply->reply.error() == Errc::kClosed);
+  CHECK(reply->reply->delivery == Delivery::kTaken);
+  const Result<ServerEvent> gone = here.event(Kind::kGone);
+  CHECK(gone->client == client.id);
+  CHECK(gone->why == Errc::kClosed);
   CHECK(errc_of(here.server->status()) == Errc::kClosed);
   CHECK(here.server->clients() == 0);
   CHECK(here.server->duplex_counters(client.id).one_ways_sent == 1);  // until the next wait
@@ -396,18 +399,19 @@ TEST_CASE("A client that is killed is gone, whether the server waits or not") {
     while (client.ok()) pause();
     return 1;
   });
-  const ClientId id = here.event(Kind::kConnected).client;
+  const ClientId id = here.event(Kind::kConnected)->client;
   CHECK(here.server->peer(id).find(std::to_string(child.pid())) != std::string::npos);
   if (!sleeps) {
     child.send(SIGKILL);
     REQUIRE(child.wait() == -SIGKILL);
   }
-  const ServerEvent gone = sleeps ? while_it_waits([&] { return here.server->wait(soon()); },
-                                                   [&] { child.send(SIGKILL); })
-                                  : here.server->wait(soon());
-  CHECK(gone.kind == Kind::kGone);
-  CHECK(gone.client == id);
-  CHECK(gone.why == Errc::kPeerGone);
+  const Result<ServerEvent> gone =
+      sleeps
+          ? while_it_waits([&] { return here.server->wait(soon()); }, [&] { child.send(SIGKILL); })
+          : here.server->wait(soon());
+  CHECK(gone->kind == Kind::kGone);
+  CHECK(gone->client == id);
+  CHECK(gone->why == Errc::kPeerGone);
   CHECK_FALSE(here.server->peer(id).empty());  // until the next wait
 }
 
@@ -418,17 +422,17 @@ TEST_CASE("A client that is dropped gets closed, and no event of it comes any mo
   REQUIRE(dropped.duplex.try_send({}, 1) == Errc::kOk);
   const bool was_asleep = GENERATE(true, false);
   if (was_asleep) {
-    REQUIRE(here.event(Kind::kMessage).message.type == 1);
-    REQUIRE(here.server->wait(std::chrono::milliseconds(1)).result == Errc::kTimedOut);
+    REQUIRE(here.event(Kind::kMessage)->message.type == 1);
+    REQUIRE(here.server->wait(std::chrono::milliseconds(1)).error() == Errc::kTimedOut);
   }
   CHECK(here.server->drop(dropped.id) == Errc::kOk);
   CHECK(here.server->drop(dropped.id) == Errc::kNotFound);
   CHECK(errc_of(here.server->status()) == Errc::kNotFound);
-  CHECK(dropped.duplex.next(soon()).result == Errc::kClosed);
+  CHECK(dropped.duplex.next(soon()).error() == Errc::kClosed);
   here.check_nothing();
   CHECK(here.server->clients() == 1);
   REQUIRE(stays.duplex.try_send({}, 2) == Errc::kOk);
-  CHECK(here.event(Kind::kMessage).client == stays.id);
+  CHECK(here.event(Kind::kMessage)->client == stays.id);
 }
 
 TEST_CASE("One client more than there may be waits in its connect until another has gone") {
@@ -436,16 +440,16 @@ TEST_CASE("One client more than there may be waits in its connect until another 
   std::optional<Served> first(here.connected());
   Served second = here.connected();
   auto third = here.connecting();
-  CHECK(here.server->wait(std::chrono::milliseconds(50)).result == Errc::kTimedOut);
+  CHECK(here.server->wait(std::chrono::milliseconds(50)).error() == Errc::kTimedOut);
   CHECK(third.wait_for(std::chrono::seconds(0)) == std::future_status::timeout);
   const bool drops = GENERATE(true, false);
   if (drops) {
     CHECK(here.server->drop(first->id) == Errc::kOk);
   } else {
     first.reset();
-    here.event(Kind::kGone);
+    (void)here.event(Kind::kGone);
   }
-  const ClientId id = here.event(Kind::kConnected).client;
+  const ClientId id = here.event(Kind::kConnected)->client;
   CHECK(id != second.id);
   CHECK(third.get().ok());
   CHECK(here.server->clients() == 2);
@@ -456,12 +460,12 @@ TEST_CASE("A client that writes what no correct one writes is gone, and the othe
   Served stays = here.connected();
   HandMadeClient client(here);
   client.send(7, CallKind::kReply, 0);  // to no call
-  const ServerEvent gone = here.event(Kind::kGone);
-  CHECK(gone.client == client.id);
-  CHECK(gone.why == Errc::kCorrupt);
+  const Result<ServerEvent> gone = here.event(Kind::kGone);
+  CHECK(gone->client == client.id);
+  CHECK(gone->why == Errc::kCorrupt);
   CHECK(errc_of(here.server->status()) == Errc::kCorrupt);
   REQUIRE(stays.duplex.try_send({}, 2) == Errc::kOk);
-  CHECK(here.event(Kind::kMessage).client == stays.id);
+  CHECK(here.event(Kind::kMessage)->client == stays.id);
   CHECK(here.connected().id != client.id);
 }
 
@@ -475,23 +479,23 @@ TEST_CASE("Whatever comes ends the sleep of a server, however it waits") {
   Served client = here.connected(options);
   const auto wait = [&](Deadline deadline) { return here.server->wait(deadline); };
   for (int i = 0; i < 3; ++i) {
-    Errc sent = Errc::kMisuse;
-    const ServerEvent event =
+    Result<> sent = Errc::kMisuse;
+    const Result<ServerEvent> event =
         while_it_waits([&] { return wait(soon()); }, [&] { sent = client.duplex.try_send({}, 3); });
     CHECK(sent == Errc::kOk);
-    CHECK(event.message.type == 3);
+    CHECK(event->message.type == 3);
   }
-  CHECK(while_it_waits([&] { return wait(soon()).result; }, [&] { here.server->interrupt(); }) ==
+  CHECK(while_it_waits([&] { return wait(soon()).error(); }, [&] { here.server->interrupt(); }) ==
         Errc::kInterrupted);
   here.server->interrupt();
   here.server->interrupt();
-  CHECK(wait(Deadline::now()).result == Errc::kWouldBlock);
-  CHECK(wait(soon()).result == Errc::kInterrupted);
-  CHECK(wait(kPast).result == Errc::kTimedOut);
-  CHECK(wait(std::chrono::milliseconds(1)).result == Errc::kTimedOut);
-  const ServerEvent gone =
+  CHECK(wait(Deadline::now()).error() == Errc::kWouldBlock);
+  CHECK(wait(soon()).error() == Errc::kInterrupted);
+  CHECK(wait(kPast).error() == Errc::kTimedOut);
+  CHECK(wait(std::chrono::milliseconds(1)).error() == Errc::kTimedOut);
+  const Result<ServerEvent> gone =
       while_it_waits([&] { return wait(soon()); }, [&] { client.duplex.close(); });
-  CHECK(gone.kind == Kind::kGone);
+  CHECK(gone->kind == Kind::kGone);
 }
 
 TEST_CASE("A client with nothing to say stays asleep while others keep the server busy") {
@@ -501,10 +505,10 @@ TEST_CASE("A client with nothing to say stays asleep while others keep the serve
   constexpr std::uint64_t kMessages = 1000;
   for (std::uint64_t i = 0; i < kMessages; ++i) {
     // The server has slept, as its strategy wants, before it takes the message.
-    REQUIRE(here.server->wait(kPast).result == Errc::kTimedOut);
+    REQUIRE(here.server->wait(kPast).error() == Errc::kTimedOut);
     REQUIRE(here.server->arm());
     REQUIRE(busy.duplex.try_send({}, 3) == Errc::kOk);
-    REQUIRE(here.event(Kind::kMessage).client == busy.id);
+    REQUIRE(here.event(Kind::kMessage)->client == busy.id);
   }
   CHECK(here.server->counters(busy.id).sleeps >= kMessages);
   // Once a second it is looked at all the same.
@@ -516,24 +520,24 @@ TEST_CASE("A call that overlaps a wait is misuse, and disturbs nothing") {
   Served client = here.connected();
   std::vector<Errc> overlapping;
   bool armed = true;
-  const ServerEvent event =
+  const Result<ServerEvent> event =
       while_it_waits([&] { return here.server->wait(soon()); },
                      [&] {
                        DuplexServer& server = *here.server;
-                       overlapping = {server.wait(soon()).result,
-                                      server.try_wait().result,
-                                      server.try_send(client.id, {}, 1),
-                                      server.try_reply(client.id, 1, {}, 1),
-                                      server.try_reply_error(client.id, 1, 1, "x"),
-                                      server.try_start(client.id, {}, 1).result,
-                                      server.cancel(client.id, 1),
-                                      server.drop(client.id)};
+                       overlapping = {server.wait(soon()).error(),
+                                      server.try_wait().error(),
+                                      server.try_send(client.id, {}, 1).error(),
+                                      server.try_reply(client.id, 1, {}, 1).error(),
+                                      server.try_reply_error(client.id, 1, 1, "x").error(),
+                                      server.try_start(client.id, {}, 1).error(),
+                                      server.cancel(client.id, 1).error(),
+                                      server.drop(client.id).error()};
                        armed = server.arm();
                        (void)client.duplex.try_send({}, 5);
                      });
   CHECK(overlapping == std::vector<Errc>(8, Errc::kMisuse));
   CHECK_FALSE(armed);
-  CHECK(event.message.type == 5);
+  CHECK(event->message.type == 5);
 }
 
 TEST_CASE("In an event loop the descriptor of a server is readable when there is something to do") {
@@ -546,8 +550,8 @@ TEST_CASE("In an event loop the descriptor of a server is readable when there is
   constexpr int kHangMs = 60'000;
   while (!id) {
     REQUIRE((!here.server->arm() || is_readable(fd, kHangMs)));
-    const ServerEvent event = here.server->try_wait();
-    if (event.kind == Kind::kConnected) id = event.client;
+    const Result<ServerEvent> event = here.server->try_wait();
+    if (event->kind == Kind::kConnected) id = event->client;
   }
   auto client = connecting.get();
   REQUIRE(client.ok());
@@ -556,18 +560,18 @@ TEST_CASE("In an event loop the descriptor of a server is readable when there is
   REQUIRE(client->try_send({}, 3) == Errc::kOk);
   CHECK(is_readable(fd));
   CHECK_FALSE(here.server->arm());
-  CHECK(here.server->try_wait().message.type == 3);
-  REQUIRE(here.server->try_start(*id, {}, 1, std::chrono::milliseconds(20)).result == Errc::kOk);
+  CHECK(here.server->try_wait()->message.type == 3);
+  REQUIRE(here.server->try_start(*id, {}, 1, std::chrono::milliseconds(20)).error() == Errc::kOk);
   REQUIRE((!here.server->arm() || is_readable(fd, kHangMs)));
-  CHECK(here.server->try_wait().reply.result == Errc::kTimedOut);
+  CHECK(here.server->try_wait()->reply.error() == Errc::kTimedOut);
   REQUIRE(here.server->arm());
   client->close();
   CHECK(is_readable(fd));
-  CHECK(here.server->try_wait().kind == Kind::kGone);
+  CHECK(here.server->try_wait()->kind == Kind::kGone);
   REQUIRE(here.server->arm());
   here.server->interrupt();
   CHECK(is_readable(fd));
-  CHECK(here.server->wait(soon()).result == Errc::kInterrupted);
+  CHECK(here.server->wait(soon()).error() == Errc::kInterrupted);
   REQUIRE(here.server->arm());
   CHECK_FALSE(is_readable(fd));
 }
@@ -577,26 +581,26 @@ TEST_CASE("A successor takes the path, and the old server keeps its clients unti
   std::optional<Served> old(here.connected());
   auto taking =
       std::async(std::launch::async, [&] { return ChannelListener::take_over(here.path, soon()); });
-  CHECK(here.event(Kind::kHandedOver).client == 0);
+  CHECK(here.event(Kind::kHandedOver)->client == 0);
   auto listener = taking.get();
   REQUIRE(listener.ok());
   auto successor = DuplexServer::open(*std::move(listener), {.channel = kSmall});
   REQUIRE(successor.ok());
   auto connecting = here.connecting();
-  CHECK(successor->wait(soon()).kind == Kind::kConnected);
+  CHECK(successor->wait(soon())->kind == Kind::kConnected);
   auto client = connecting.get();
   REQUIRE(client.ok());
   REQUIRE(client->try_send({}, 2) == Errc::kOk);
-  CHECK(successor->wait(soon()).message.type == 2);
+  CHECK(successor->wait(soon())->message.type == 2);
   REQUIRE(old->duplex.try_send({}, 3) == Errc::kOk);
-  CHECK(here.event(Kind::kMessage).message.type == 3);
+  CHECK(here.event(Kind::kMessage)->message.type == 3);
   old.reset();
-  here.event(Kind::kGone);
-  CHECK(here.server->wait(soon()).result == Errc::kClosed);
-  CHECK(here.server->try_wait().result == Errc::kClosed);
+  (void)here.event(Kind::kGone);
+  CHECK(here.server->wait(soon()).error() == Errc::kClosed);
+  CHECK(here.server->try_wait().error() == Errc::kClosed);
   here.server.reset();  // and leaves the name
   auto another = here.connecting();
-  CHECK(successor->wait(soon()).kind == Kind::kConnected);
+  CHECK(successor->wait(soon())->kind == Kind::kConnected);
   CHECK(another.get().ok());
 }
 
@@ -604,7 +608,7 @@ TEST_CASE("A server that goes closes every client, and removes its name") {
   Here here;
   Served client = here.connected();
   here.server.reset();
-  CHECK(client.duplex.next(soon()).result == Errc::kClosed);
+  CHECK(client.duplex.next(soon()).error() == Errc::kClosed);
   CHECK(errc_of(Duplex::connect(here.path, kSmall, soon()).status()) == Errc::kNoBus);
 }
 
@@ -613,7 +617,7 @@ TEST_CASE("A server that moves keeps its clients") {
   Served client = here.connected();
   DuplexServer moved = *std::move(here.server);
   REQUIRE(client.duplex.try_send({}, 3) == Errc::kOk);
-  CHECK(moved.wait(soon()).message.type == 3);
+  CHECK(moved.wait(soon())->message.type == 3);
 }
 
 TEST_CASE("Options with which no client could be served are refused, and leave no socket") {
@@ -645,13 +649,13 @@ TEST_CASE("Every call of a server is forked in a child, and the parent's clients
     DuplexServer& server = *here.server;
     const auto is_forked = [](Errc code) { return code == Errc::kForked; };
     if (!is_forked(errc_of(server.status()))) return __LINE__;
-    if (!is_forked(server.wait(soon()).result)) return __LINE__;
-    if (!is_forked(server.try_send(client.id, {}, 1))) return __LINE__;
-    if (!is_forked(server.try_reply(client.id, 1, {}, 1))) return __LINE__;
-    if (!is_forked(server.try_reply_error(client.id, 1, 1, "x"))) return __LINE__;
-    if (!is_forked(server.try_start(client.id, {}, 1).result)) return __LINE__;
-    if (!is_forked(server.cancel(client.id, 1))) return __LINE__;
-    if (!is_forked(server.drop(client.id))) return __LINE__;
+    if (!is_forked(server.wait(soon()).error())) return __LINE__;
+    if (!is_forked(server.try_send(client.id, {}, 1).error())) return __LINE__;
+    if (!is_forked(server.try_reply(client.id, 1, {}, 1).error())) return __LINE__;
+    if (!is_forked(server.try_reply_error(client.id, 1, 1, "x").error())) return __LINE__;
+    if (!is_forked(server.try_start(client.id, {}, 1).error())) return __LINE__;
+    if (!is_forked(server.cancel(client.id, 1).error())) return __LINE__;
+    if (!is_forked(server.drop(client.id).error())) return __LINE__;
     if (server.is_cancelled(client.id, 1) || server.arm() || server.fd() != -1) return __LINE__;
     if (server.clients() != 0 || !server.peer(client.id).empty()) return __LINE__;
     if (server.counters(client.id).messages_sent != 0) return __LINE__;
@@ -662,7 +666,7 @@ TEST_CASE("Every call of a server is forked in a child, and the parent's clients
   });
   CHECK(child.wait() == 0);
   REQUIRE(client.duplex.try_send({}, 3) == Errc::kOk);
-  CHECK(here.event(Kind::kMessage).message.type == 3);
+  CHECK(here.event(Kind::kMessage)->message.type == 3);
   here.check_nothing();
 }
 

@@ -28,11 +28,11 @@ TEST_CASE("A call gets the reply to it") {
   DuplexPair pair;
   const CallId call = pair.call_taken("how much?");
   REQUIRE(pair.server().reply(call, bytes_of("ten"), 6) == Errc::kOk);
-  const Reply reply = pair.client().finish(call);
-  REQUIRE(reply.result == Errc::kOk);
-  CHECK_FALSE(reply.is_error);
-  CHECK(reply.type == 6);
-  CHECK(text_of(reply.payload) == "ten");
+  const Result<Reply> reply = pair.client().finish(call);
+  REQUIRE(reply.ok());
+  CHECK_FALSE(reply->is_error);
+  CHECK(reply->type == 6);
+  CHECK(text_of(reply->payload) == "ten");
 }
 
 struct Ask {
@@ -46,46 +46,46 @@ enum class Kind : std::uint32_t { kAsk = 7, kPrice = 8, kHint = 9 };
 
 TEST_CASE("Structs and types of an enumeration are sent and taken as they are") {
   DuplexPair pair;
-  const StartedCall started = pair.client().try_start(Ask{17}, Kind::kAsk);
-  REQUIRE(started.result == Errc::kOk);
-  const Incoming in = pair.server().try_next();
-  CHECK(in.is(Kind::kAsk));
-  CHECK_FALSE(in.is(Kind::kHint));
-  CHECK_FALSE(in.as<Price>());  // of another size
-  REQUIRE(in.as<Ask>());
-  CHECK(in.as<Ask>()->instrument == 17);
-  REQUIRE(pair.server().reply(in.call, Price{-5, 3}, Kind::kPrice) == Errc::kOk);
-  const Reply reply = pair.client().finish(started.call);
-  CHECK(reply.is(Kind::kPrice));
-  REQUIRE(reply.as<Price>());
-  CHECK(reply.as<Price>()->price == -5);
+  const Result<CallId> started = pair.client().try_start(Ask{17}, Kind::kAsk);
+  REQUIRE(started.ok());
+  const Result<Incoming> in = pair.server().try_next();
+  CHECK(in->is(Kind::kAsk));
+  CHECK_FALSE(in->is(Kind::kHint));
+  CHECK_FALSE(in->as<Price>());  // of another size
+  REQUIRE(in->as<Ask>());
+  CHECK(in->as<Ask>()->instrument == 17);
+  REQUIRE(pair.server().reply(in->call, Price{-5, 3}, Kind::kPrice) == Errc::kOk);
+  const Result<Reply> reply = pair.client().finish(*started);
+  CHECK(reply->is(Kind::kPrice));
+  REQUIRE(reply->as<Price>());
+  CHECK(reply->as<Price>()->price == -5);
   REQUIRE(pair.server().try_send(Ask{4}, Kind::kHint) == Errc::kOk);
-  CHECK(pair.client().try_next().is(Kind::kHint));
+  CHECK(pair.client().try_next()->is(Kind::kHint));
 }
 
 TEST_CASE("An error, and what did not come, is no struct") {
   DuplexPair pair;
   const CallId call = pair.call_taken("how much?");
   REQUIRE(pair.server().reply_error(call, 1, "8 letter") == Errc::kOk);
-  const Reply error = pair.client().finish(call);
-  REQUIRE(error.payload.size() == sizeof(Ask));
-  CHECK_FALSE(error.as<Ask>());
-  CHECK_FALSE(error.is(static_cast<Kind>(0)));
-  const Reply late = pair.client().call(Ask{1}, Kind::kAsk, kPast);
-  CHECK(late.result == Errc::kTimedOut);
-  CHECK_FALSE(late.as<Ask>());
-  CHECK_FALSE(Incoming{.result = Errc::kWouldBlock}.as<Ask>());
+  const Result<Reply> error = pair.client().finish(call);
+  REQUIRE(error->payload.size() == sizeof(Ask));
+  CHECK_FALSE(error->as<Ask>());
+  CHECK_FALSE(error->is(static_cast<Kind>(0)));
+  const Result<Reply> late = pair.client().call(Ask{1}, Kind::kAsk, kPast);
+  CHECK(late.error() == Errc::kTimedOut);
+  CHECK_FALSE(late->as<Ask>());
+  CHECK_FALSE(pair.client().try_next()->as<Ask>());
 }
 
 TEST_CASE("A server's error arrives as a value") {
   DuplexPair pair;
   const CallId call = pair.call_taken("divide by 0");
   REQUIRE(pair.server().reply_error(call, 33, "cannot divide by 0") == Errc::kOk);
-  const Reply reply = pair.client().finish(call);
-  REQUIRE(reply.result == Errc::kOk);
-  CHECK(reply.is_error);
-  CHECK(reply.code == 33);
-  CHECK(text_of(reply.payload) == "cannot divide by 0");
+  const Result<Reply> reply = pair.client().finish(call);
+  REQUIRE(reply.ok());
+  CHECK(reply->is_error);
+  CHECK(reply->code == 33);
+  CHECK(text_of(reply->payload) == "cannot divide by 0");
 }
 
 TEST_CASE("64 calls in flight get their own replies, in whatever order these come") {
@@ -101,23 +101,23 @@ TEST_CASE("64 calls in flight get their own replies, in whatever order these com
       to_answer.push_back(call);
     }
     REQUIRE(asked.size() == kWindow);
-    CHECK(pair.client().try_start(bytes_of("one more"), 1).result == Errc::kWouldBlock);
+    CHECK(pair.client().try_start(bytes_of("one more"), 1).error() == Errc::kWouldBlock);
     std::shuffle(to_answer.begin(), to_answer.end(), random);
     for (const CallId call : to_answer) {
       REQUIRE(pair.server().reply(call, bytes_of("re " + asked[call]), 2) == Errc::kOk);
     }
     const bool as_they_come = round % 2 == 0;
     for (const auto& [call, text] : asked) {
-      const Reply reply =
+      const Result<Reply> reply =
           as_they_come ? pair.client().try_finish_any() : pair.client().finish(call);
-      REQUIRE(reply.result == Errc::kOk);
-      REQUIRE(text_of(reply.payload) == "re " + asked.at(reply.call));
-      if (as_they_come) REQUIRE(reply.call == to_answer.front());
-      to_answer.erase(std::find(to_answer.begin(), to_answer.end(), reply.call));
+      REQUIRE(reply.ok());
+      REQUIRE(text_of(reply->payload) == "re " + asked.at(reply->call));
+      if (as_they_come) REQUIRE(reply->call == to_answer.front());
+      to_answer.erase(std::find(to_answer.begin(), to_answer.end(), reply->call));
     }
     REQUIRE(to_answer.empty());
   }
-  CHECK(pair.client().try_finish_any().result == Errc::kMisuse);
+  CHECK(pair.client().try_finish_any().error() == Errc::kMisuse);
 }
 
 TEST_CASE("A duplex that waits in an event loop counts it as any other wait") {
@@ -131,12 +131,12 @@ TEST_CASE("A call whose deadline passes is over, and its late reply is dropped a
   DuplexPair pair;
   for (std::uint64_t round = 1; round <= 300; ++round) {  // more than there are places
     const CallId call = pair.call_taken("slow", Deadline::now());
-    CHECK(pair.client().finish(call).result == Errc::kTimedOut);
-    CHECK(pair.client().finish(call).result == Errc::kMisuse);  // it ended once
+    CHECK(pair.client().finish(call).error() == Errc::kTimedOut);
+    CHECK(pair.client().finish(call).error() == Errc::kMisuse);  // it ended once
     REQUIRE(pair.server().reply(call, bytes_of("too late"), 0) == Errc::kOk);
     const CallId next = pair.call_taken("next");
     REQUIRE(pair.server().reply(next, bytes_of("in time"), 0) == Errc::kOk);
-    CHECK(text_of(pair.client().finish(next).payload) == "in time");
+    CHECK(text_of(pair.client().finish(next)->payload) == "in time");
     CHECK(pair.client().duplex_counters().late_replies == round);
   }
 }
@@ -145,48 +145,48 @@ TEST_CASE("A late reply is delivered and marked, where that is asked for") {
   DuplexPair pair({.late_replies = true});
   const CallId expired = pair.call_taken("slow", Deadline::now());
   const CallId cancelled = pair.call_taken("never mind");
-  CHECK(pair.client().finish(expired).result == Errc::kTimedOut);
+  CHECK(pair.client().finish(expired).error() == Errc::kTimedOut);
   CHECK(pair.client().cancel(cancelled) == Errc::kOk);
-  CHECK(pair.client().try_finish_any().result == Errc::kWouldBlock);  // both may still come
-  CHECK(pair.client().finish_any(kPast).result == Errc::kTimedOut);
+  CHECK(pair.client().try_finish_any().error() == Errc::kWouldBlock);  // both may still come
+  CHECK(pair.client().finish_any(kPast).error() == Errc::kTimedOut);
   REQUIRE(pair.server().reply(cancelled, bytes_of("done all the same"), 2) == Errc::kOk);
-  CHECK(pair.client().try_next().result == Errc::kWouldBlock);     // takes it in
-  CHECK(pair.client().finish(cancelled).result == Errc::kMisuse);  // it has ended all the same
+  CHECK(pair.client().try_next().error() == Errc::kWouldBlock);     // takes it in
+  CHECK(pair.client().finish(cancelled).error() == Errc::kMisuse);  // it has ended all the same
   CHECK(pair.client().cancel(cancelled) == Errc::kMisuse);
   REQUIRE(pair.server().reply_error(expired, 33, "too late") == Errc::kOk);
-  Reply reply = pair.client().finish_any(Deadline::never());
-  CHECK(reply.result == Errc::kOk);
-  CHECK(reply.call == cancelled);
-  CHECK(reply.is_late);
-  CHECK(text_of(reply.payload) == "done all the same");
+  Result<Reply> reply = pair.client().finish_any(Deadline::never());
+  CHECK(reply.ok());
+  CHECK(reply->call == cancelled);
+  CHECK(reply->is_late);
+  CHECK(text_of(reply->payload) == "done all the same");
   reply = pair.client().try_finish_any();
-  CHECK(reply.call == expired);
-  CHECK(reply.is_late);
-  CHECK(reply.is_error);
-  CHECK(pair.client().try_finish_any().result == Errc::kMisuse);
+  CHECK(reply->call == expired);
+  CHECK(reply->is_late);
+  CHECK(reply->is_error);
+  CHECK(pair.client().try_finish_any().error() == Errc::kMisuse);
   CHECK(pair.client().duplex_counters().late_replies == 2);
   const CallId next = pair.call_taken("next");
   REQUIRE(pair.server().reply(next, {}, 0) == Errc::kOk);
-  CHECK_FALSE(pair.client().finish(next).is_late);
+  CHECK_FALSE(pair.client().finish(next)->is_late);
 }
 
 TEST_CASE("A late reply that nobody takes keeps its place") {
   DuplexPair pair({.call_window = 1, .late_replies = true});
   const CallId call = pair.call_taken("slow", Deadline::now());
-  CHECK(pair.client().finish(call).result == Errc::kTimedOut);
+  CHECK(pair.client().finish(call).error() == Errc::kTimedOut);
   REQUIRE(pair.server().reply(call, {}, 0) == Errc::kOk);
-  CHECK(pair.client().try_start(bytes_of("next"), 0).result == Errc::kMisuse);
-  CHECK(pair.client().try_finish_any().is_late);
-  CHECK(pair.client().try_start(bytes_of("next"), 0).result == Errc::kOk);
+  CHECK(pair.client().try_start(bytes_of("next"), 0).error() == Errc::kMisuse);
+  CHECK(pair.client().try_finish_any()->is_late);
+  CHECK(pair.client().try_start(bytes_of("next"), 0).error() == Errc::kOk);
 }
 
 TEST_CASE("An expired call keeps its place until its reply has come") {
   DuplexPair pair({.call_window = 1});
   const CallId call = pair.call_taken("slow", Deadline::now());
-  CHECK(pair.client().try_finish_any().result == Errc::kTimedOut);
-  CHECK(pair.client().try_start(bytes_of("next"), 0).result == Errc::kWouldBlock);
+  CHECK(pair.client().try_finish_any().error() == Errc::kTimedOut);
+  CHECK(pair.client().try_start(bytes_of("next"), 0).error() == Errc::kWouldBlock);
   REQUIRE(pair.server().reply(call, {}, 0) == Errc::kOk);
-  CHECK(pair.client().try_start(bytes_of("next"), 0).result == Errc::kOk);
+  CHECK(pair.client().try_start(bytes_of("next"), 0).error() == Errc::kOk);
 }
 
 TEST_CASE("The server of a call that was cancelled or expired can know of it") {
@@ -195,16 +195,16 @@ TEST_CASE("The server of a call that was cancelled or expired can know of it") {
   const CallId expired = pair.call_taken("too slow", Deadline::now());
   const CallId kept = pair.call_taken("do it");
   REQUIRE(pair.client().cancel(cancelled) == Errc::kOk);
-  REQUIRE(pair.client().finish(expired).result == Errc::kTimedOut);
-  CHECK(pair.server().try_next().result == Errc::kWouldBlock);
+  REQUIRE(pair.client().finish(expired).error() == Errc::kTimedOut);
+  CHECK(pair.server().try_next().error() == Errc::kWouldBlock);
   CHECK(pair.server().is_cancelled(cancelled));
   CHECK(pair.server().is_cancelled(expired));
   CHECK_FALSE(pair.server().is_cancelled(kept));
-  CHECK(pair.client().finish(cancelled).result == Errc::kMisuse);
+  CHECK(pair.client().finish(cancelled).error() == Errc::kMisuse);
   for (const CallId call : {cancelled, expired, kept}) {
     CHECK(pair.server().reply(call, {}, 0) == Errc::kOk);
   }
-  CHECK(pair.client().try_finish_any().call == kept);
+  CHECK(pair.client().try_finish_any()->call == kept);
   CHECK(pair.client().duplex_counters().late_replies == 2);
 }
 
@@ -224,16 +224,16 @@ TEST_CASE("A cancellation that crosses the reply is no concern of either side") 
   const CallId next = pair.call_taken("next");
   CHECK_FALSE(pair.server().is_cancelled(next));
   CHECK(pair.server().reply(next, bytes_of("fine"), 0) == Errc::kOk);
-  CHECK(text_of(pair.client().finish(next).payload) == "fine");
+  CHECK(text_of(pair.client().finish(next)->payload) == "fine");
 }
 
 TEST_CASE("A reply that came before its call was cancelled leaves no place taken") {
   DuplexPair pair({.call_window = 1});
   const CallId call = pair.call_taken("quick");
   REQUIRE(pair.server().reply(call, {}, 0) == Errc::kOk);
-  CHECK(pair.client().try_next().result == Errc::kWouldBlock);  // takes the reply in
+  CHECK(pair.client().try_next().error() == Errc::kWouldBlock);  // takes the reply in
   REQUIRE(pair.client().cancel(call) == Errc::kOk);
-  CHECK(pair.client().try_start({}, 0).result == Errc::kOk);
+  CHECK(pair.client().try_start({}, 0).error() == Errc::kOk);
 }
 
 TEST_CASE("A call that could not be sent leaves no place taken") {
@@ -241,38 +241,38 @@ TEST_CASE("A call that could not be sent leaves no place taken") {
   const std::vector<std::byte> large(400);
   for (int i = 0; i < 2; ++i) REQUIRE(pair.client().try_send(large, 0) == Errc::kOk);
   for (int i = 0; i < 3; ++i) {
-    CHECK(pair.client().try_start(large, 0).result == Errc::kWouldBlock);
-    CHECK(pair.client().start(large, 0, Deadline::now()).result == Errc::kWouldBlock);
-    CHECK(pair.client().start(large, 0, kPast).result == Errc::kTimedOut);
+    CHECK(pair.client().try_start(large, 0).error() == Errc::kWouldBlock);
+    CHECK(pair.client().start(large, 0, Deadline::now()).error() == Errc::kWouldBlock);
+    CHECK(pair.client().start(large, 0, kPast).error() == Errc::kTimedOut);
   }
-  REQUIRE(pair.server().try_next().result == Errc::kOk);
+  REQUIRE(pair.server().try_next().error() == Errc::kOk);
   for (int i = 0; i < 2; ++i) {
-    CHECK(pair.client().try_start({}, 0).result == Errc::kOk);
+    CHECK(pair.client().try_start({}, 0).error() == Errc::kOk);
   }
 }
 
 TEST_CASE("What was taken stays as it is while the inbox fills") {
   DuplexPair pair({.call_window = 1});
   REQUIRE(pair.server().try_send(bytes_of("first"), 0) == Errc::kOk);
-  const Incoming first = pair.client().try_next();
+  const Result<Incoming> first = pair.client().try_next();
   REQUIRE(pair.server().try_send(bytes_of("other"), 0) == Errc::kOk);
-  REQUIRE(pair.server().try_start(bytes_of("calls"), 0).result == Errc::kOk);
+  REQUIRE(pair.server().try_start(bytes_of("calls"), 0).error() == Errc::kOk);
   REQUIRE(pair.client().try_send({}, 0) == Errc::kOk);  // takes both in
-  CHECK(text_of(first.payload) == "first");
-  CHECK(text_of(pair.client().try_next().payload) == "other");
-  CHECK(text_of(pair.client().try_next().payload) == "calls");
+  CHECK(text_of(first->payload) == "first");
+  CHECK(text_of(pair.client().try_next()->payload) == "other");
+  CHECK(text_of(pair.client().try_next()->payload) == "calls");
 }
 
 TEST_CASE("One-way messages and calls arrive in the order in which they were sent") {
   DuplexPair pair;
   REQUIRE(pair.client().try_send(bytes_of("first"), 1) == Errc::kOk);
-  const StartedCall call = pair.client().try_start(bytes_of("second"), 2);
+  const Result<CallId> call = pair.client().try_start(bytes_of("second"), 2);
   REQUIRE(pair.client().try_send(bytes_of("third"), 3) == Errc::kOk);
   for (const std::string expected : {"first", "second", "third"}) {
-    const Incoming in = pair.server().try_next();
-    REQUIRE(in.result == Errc::kOk);
-    CHECK(text_of(in.payload) == expected);
-    CHECK(in.is_call() == (in.call == call.call && call.call != 0));
+    const Result<Incoming> in = pair.server().try_next();
+    REQUIRE(in.ok());
+    CHECK(text_of(in->payload) == expected);
+    CHECK(in->is_call() == (in->call == *call && *call != 0));
   }
 }
 
@@ -282,15 +282,15 @@ TEST_CASE("One-way messages wait for those that the other side has not taken") {
   for (int round = 0; round < 100; ++round) {
     CHECK(pair.client().try_send({}, 0) == Errc::kWouldBlock);
     // A reply comes through all the same.
-    const StartedCall call = pair.client().try_start({}, 1);
-    REQUIRE(call.result == Errc::kOk);
+    const Result<CallId> call = pair.client().try_start({}, 1);
+    REQUIRE(call.ok());
     for (int i = 0; i < 3; ++i) {
-      REQUIRE_FALSE(pair.server().try_next().is_call());
+      REQUIRE_FALSE(pair.server().try_next()->is_call());
       REQUIRE(pair.client().try_send({}, 0) == Errc::kOk);
     }
-    REQUIRE(pair.server().try_next().call == call.call);
-    REQUIRE(pair.server().reply(call.call, {}, 0) == Errc::kOk);
-    REQUIRE(pair.client().finish(call.call).result == Errc::kOk);
+    REQUIRE(pair.server().try_next()->call == *call);
+    REQUIRE(pair.server().reply(*call, {}, 0) == Errc::kOk);
+    REQUIRE(pair.client().finish(*call).error() == Errc::kOk);
   }
 }
 
@@ -300,13 +300,13 @@ TEST_CASE("A sender of one-way messages that sleeps is woken when one is taken")
   int sent = 0;
   std::thread sender([&] {
     for (int i = 0; i < kMessages; ++i) {
-      sent += pair.client().send({}, static_cast<std::uint32_t>(i), soon()) == Errc::kOk;
+      sent += pair.client().send({}, static_cast<std::uint32_t>(i), soon()).ok();
     }
   });
   for (std::uint32_t i = 0; i < kMessages; ++i) {
-    const Incoming in = pair.server().next(soon());
-    REQUIRE(in.result == Errc::kOk);
-    REQUIRE(in.type == i);
+    const Result<Incoming> in = pair.server().next(soon());
+    REQUIRE(in.ok());
+    REQUIRE(in->type == i);
   }
   sender.join();
   CHECK(sent == kMessages);
@@ -327,12 +327,12 @@ TEST_CASE("Nobody sleeps while there is more than is taken in at a time") {
   DuplexPair pair(kLargeWindow);
   const CallId call = reply_behind_many(pair);
   SECTION("waiting for it") {
-    CHECK(text_of(pair.client().finish(call).payload) == "here");
+    CHECK(text_of(pair.client().finish(call)->payload) == "here");
     CHECK(pair.client().counters().sleeps == 0);
   }
   SECTION("polling for it") {
     int turns = 0;
-    while (pair.client().try_finish_any().result == Errc::kWouldBlock) {
+    while (pair.client().try_finish_any().error() == Errc::kWouldBlock) {
       REQUIRE_FALSE(pair.client().arm());
       REQUIRE(++turns < 10);
     }
@@ -349,12 +349,12 @@ TEST_CASE("Nobody polls while there is more than is taken in at a time") {
   }
   REQUIRE(pair.server().try_send(bytes_of("here"), 0) == Errc::kOk);
   // Nothing comes of what is taken in first.
-  Incoming in = pair.client().try_next();
-  for (int i = 0; i < 10 && in.result == Errc::kWouldBlock; ++i) {
+  Result<Incoming> in = pair.client().try_next();
+  for (int i = 0; i < 10 && in.error() == Errc::kWouldBlock; ++i) {
     REQUIRE_FALSE(pair.client().arm());
     in = pair.client().try_next();
   }
-  CHECK(text_of(in.payload) == "here");
+  CHECK(text_of(in->payload) == "here");
 }
 
 TEST_CASE("What stands behind more than is taken in at a time is read after a close") {
@@ -362,14 +362,14 @@ TEST_CASE("What stands behind more than is taken in at a time is read after a cl
   const CallId call = reply_behind_many(pair);
   pair.server().close();
   SECTION("by who waits for it") {
-    CHECK(text_of(pair.client().finish(call).payload) == "here");
+    CHECK(text_of(pair.client().finish(call)->payload) == "here");
   }
   SECTION("by who tries") {
-    Reply reply = pair.client().try_finish_any();
-    for (int i = 0; i < 10 && reply.result == Errc::kWouldBlock; ++i) {
+    Result<Reply> reply = pair.client().try_finish_any();
+    for (int i = 0; i < 10 && reply.error() == Errc::kWouldBlock; ++i) {
       reply = pair.client().try_finish_any();
     }
-    CHECK(text_of(reply.payload) == "here");
+    CHECK(text_of(reply->payload) == "here");
   }
 }
 
@@ -378,11 +378,11 @@ TEST_CASE("Replies that nobody takes are named when they fill every place") {
   for (int i = 0; i < 2; ++i) {
     REQUIRE(pair.server().reply(pair.call_taken("x"), {}, 0) == Errc::kOk);
   }
-  const StartedCall refused = pair.client().start({}, 0);  // would never end
-  CHECK(refused.result == Errc::kMisuse);
+  const Result<CallId> refused = pair.client().start({}, 0);  // would never end
+  CHECK(refused.error() == Errc::kMisuse);
   CHECK_THAT(std::string(pair.client().status().message()), Catch::Contains("finish_any"));
-  CHECK(pair.client().try_finish_any().result == Errc::kOk);
-  CHECK(pair.client().try_start({}, 0).result == Errc::kOk);
+  CHECK(pair.client().try_finish_any().error() == Errc::kOk);
+  CHECK(pair.client().try_start({}, 0).error() == Errc::kOk);
 }
 
 TEST_CASE("A duplex that closes answers what it has answered and ends the rest") {
@@ -391,9 +391,9 @@ TEST_CASE("A duplex that closes answers what it has answered and ends the rest")
   const CallId pending = pair.call_taken("b");
   REQUIRE(pair.server().reply(answered, bytes_of("A"), 0) == Errc::kOk);
   pair.server().close();
-  CHECK(text_of(pair.client().finish(answered).payload) == "A");
-  CHECK(pair.client().finish(pending).result == Errc::kClosed);
-  CHECK(pair.client().try_start({}, 0).result == Errc::kClosed);
+  CHECK(text_of(pair.client().finish(answered)->payload) == "A");
+  CHECK(pair.client().finish(pending).error() == Errc::kClosed);
+  CHECK(pair.client().try_start({}, 0).error() == Errc::kClosed);
   CHECK(errc_of(pair.client().status()) == Errc::kClosed);
 }
 
@@ -422,7 +422,7 @@ class SilentServer {
     auto listener = ChannelListener::listen(path);
     if (!listener.ok() || write(ready, "r", 1) != 1) _exit(1);
     auto duplex = Duplex::accept(*listener, {}, soon());
-    while (duplex.ok() && duplex->next(soon()).result == Errc::kOk) {
+    while (duplex.ok() && duplex->next(soon()).error() == Errc::kOk) {
     }
     _exit(0);
   }
@@ -438,12 +438,12 @@ TEST_CASE("Each call that is pending when its server is killed ends with peer go
   REQUIRE(client.ok());
   std::vector<CallId> calls;
   for (std::uint32_t i = 0; i < kWindow; ++i) {
-    calls.push_back(client->start(bytes_of("anyone?"), 0, soon()).call);
+    calls.push_back(*client->start(bytes_of("anyone?"), 0, soon()));
     REQUIRE(calls.back() != 0);
   }
   server.kill();
-  for (const CallId call : calls) CHECK(client->finish(call).result == Errc::kPeerGone);
-  CHECK(client->call({}, 0).result == Errc::kPeerGone);
+  for (const CallId call : calls) CHECK(client->finish(call).error() == Errc::kPeerGone);
+  CHECK(client->call({}, 0).error() == Errc::kPeerGone);
   CHECK(errc_of(client->status()) == Errc::kPeerGone);
 }
 
@@ -451,24 +451,24 @@ TEST_CASE("What cannot be right is refused, said, and changes nothing") {
   DuplexPair pair({.capacity = 4096, .message_bytes_max = 100});
   const CallId call = pair.call_taken("x");
   const std::vector<std::byte> large(101);
-  CHECK(pair.client().try_start(large, 0).result == Errc::kMisuse);
+  CHECK(pair.client().try_start(large, 0).error() == Errc::kMisuse);
   CHECK_THAT(std::string(pair.client().status().message()), Catch::Contains("101"));
   CHECK(pair.server().reply(call, large, 0) == Errc::kMisuse);
   CHECK(pair.server().reply(call + kWindow, {}, 0) == Errc::kMisuse);
   CHECK(pair.server().reply(0, {}, 0) == Errc::kMisuse);
-  CHECK(pair.client().finish(call + 1).result == Errc::kMisuse);
+  CHECK(pair.client().finish(call + 1).error() == Errc::kMisuse);
   CHECK(pair.client().cancel(0) == Errc::kMisuse);
   REQUIRE(pair.server().reply(call, {}, 0) == Errc::kOk);
   CHECK(pair.server().reply(call, {}, 0) == Errc::kMisuse);  // a second time
-  REQUIRE(pair.client().finish(call).result == Errc::kOk);
+  REQUIRE(pair.client().finish(call).error() == Errc::kOk);
 
   Duplex moved = std::move(pair.client());
-  CHECK(pair.client().call({}, 0).result == Errc::kMisuse);
-  CHECK(pair.client().try_next().result == Errc::kMisuse);
+  CHECK(pair.client().call({}, 0).error() == Errc::kMisuse);
+  CHECK(pair.client().try_next().error() == Errc::kMisuse);
   CHECK(errc_of(pair.client().status()) == Errc::kClosed);
   CHECK_FALSE(pair.client().is_cancelled(call));
   moved.close();
-  CHECK(moved.call({}, 0).result == Errc::kMisuse);
+  CHECK(moved.call({}, 0).error() == Errc::kMisuse);
   CHECK(errc_of(moved.status()) == Errc::kClosed);
 }
 
@@ -476,7 +476,7 @@ TEST_CASE("An error's text that is too long is cut") {
   DuplexPair pair({.capacity = 4096, .message_bytes_max = 10});
   const CallId call = pair.call_taken("x");
   REQUIRE(pair.server().reply_error(call, 1, "a text of more than ten bytes") == Errc::kOk);
-  CHECK(text_of(pair.client().finish(call).payload) == "a text of ");
+  CHECK(text_of(pair.client().finish(call)->payload) == "a text of ");
 }
 
 // The other side of a duplex, by hand: sends what no correct one does.
@@ -516,21 +516,21 @@ TEST_CASE("A peer that breaks the rules of calls is cut off") {
     peer.send(0, CallKind::kReply);
   }
   SECTION("two replies to one call") {
-    const CallId call = victim.try_start({}, 0).call;
+    const CallId call = *victim.try_start({}, 0);
     peer.send(call, CallKind::kReply);
     peer.send(call, CallKind::kErrorReply);
   }
   SECTION("a reply to a call that was made long ago") {
-    const CallId call = victim.try_start({}, 0).call;
+    const CallId call = *victim.try_start({}, 0);
     peer.send(call, CallKind::kReply);
-    REQUIRE(victim.finish(call).result == Errc::kOk);
+    REQUIRE(victim.finish(call).error() == Errc::kOk);
     peer.send(call, CallKind::kReply);
   }
   SECTION("a reply to an earlier call in the place of one that waits") {
-    const CallId earlier = victim.try_start({}, 0).call;
+    const CallId earlier = *victim.try_start({}, 0);
     peer.send(earlier, CallKind::kReply);
-    REQUIRE(victim.finish(earlier).result == Errc::kOk);
-    const CallId later = victim.try_start({}, 0).call;
+    REQUIRE(victim.finish(earlier).error() == Errc::kOk);
+    const CallId later = *victim.try_start({}, 0);
     REQUIRE(call_place(later, 4) == call_place(earlier, 4));
     peer.send(earlier, CallKind::kReply);
   }
@@ -561,27 +561,27 @@ TEST_CASE("A peer that breaks the rules of calls is cut off") {
     store_tally(peer.words().taken, 3);
     CHECK(victim.try_send({}, 0) == Errc::kCorrupt);
   }
-  CHECK(victim.try_next().result == Errc::kCorrupt);
+  CHECK(victim.try_next().error() == Errc::kCorrupt);
   CHECK(errc_of(victim.status()) == Errc::kCorrupt);
-  CHECK(victim.try_wait_any().result == Errc::kCorrupt);
-  CHECK(victim.try_start({}, 0).result == Errc::kCorrupt);
+  CHECK(victim.try_wait_any().error() == Errc::kCorrupt);
+  CHECK(victim.try_start({}, 0).error() == Errc::kCorrupt);
 }
 
 TEST_CASE("A peer that replies to a call before it was sent is cut off") {
   HostilePeer peer({.capacity = 1024, .message_bytes_max = 300, .call_window = 4});
   const std::vector<std::byte> large(300);
-  for (int i = 0; i < 2; ++i) REQUIRE(peer.victim().try_start(large, 0).call != 0);
+  for (int i = 0; i < 2; ++i) REQUIRE(*peer.victim().try_start(large, 0) != 0);
   peer.send(call_number(3, 4, 2), CallKind::kReply);
-  CHECK(peer.victim().try_start(large, 0).result == Errc::kCorrupt);  // there is no room
+  CHECK(peer.victim().try_start(large, 0).error() == Errc::kCorrupt);  // there is no room
 }
 
 TEST_CASE("A peer that says that it released what it was never sent has taken nothing") {
   HostilePeer peer;
-  const CallId call = peer.victim().try_start({}, 0, Deadline::now()).call;
+  const CallId call = *peer.victim().try_start({}, 0, Deadline::now());
   store_received(peer.words(), 128, 2);
-  const Reply reply = peer.victim().finish(call);
-  CHECK(reply.result == Errc::kTimedOut);
-  CHECK(reply.delivery == Delivery::kSent);
+  const Result<Reply> reply = peer.victim().finish(call);
+  CHECK(reply.error() == Errc::kTimedOut);
+  CHECK(reply->delivery == Delivery::kSent);
 }
 
 TEST_CASE("A peer that takes back one-way messages that it had taken changes no counter") {
@@ -600,9 +600,9 @@ TEST_CASE("Cancellations of calls that are not there change nothing") {
   HostilePeer peer;
   for (CallId call = 0; call < 100; ++call) peer.send(call, CallKind::kCancel);
   peer.send(4, CallKind::kCall);
-  const Incoming in = peer.victim().try_next();
-  REQUIRE(in.result == Errc::kOk);
-  CHECK(in.call == 4);
+  const Result<Incoming> in = peer.victim().try_next();
+  REQUIRE(in.ok());
+  CHECK(in->call == 4);
   CHECK_FALSE(peer.victim().is_cancelled(4));
 }
 

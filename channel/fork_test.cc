@@ -32,18 +32,18 @@ bool is_still(const End& end) {
 int try_every_call(ChannelProducer& producer) {
   const Outgoing outgoing[] = {{bytes_of("x"), 1}};
   if (!is_forked(producer.status())) return __LINE__;
-  if (producer.try_claim(1).result != Errc::kForked) return __LINE__;
-  if (producer.claim(1).result != Errc::kForked) return __LINE__;
-  if (producer.claim(std::size_t{1} << 40).result != Errc::kForked) return __LINE__;
+  if (producer.try_claim(1).error() != Errc::kForked) return __LINE__;
+  if (producer.claim(1).error() != Errc::kForked) return __LINE__;
+  if (producer.claim(std::size_t{1} << 40).error() != Errc::kForked) return __LINE__;
   if (producer.commit(1, 1) != Errc::kForked || producer.stage(1, 1) != Errc::kForked) {
     return __LINE__;
   }
   if (producer.commit_staged() != Errc::kForked) return __LINE__;
   if (producer.abort() != Errc::kForked) return __LINE__;
   if (producer.send(bytes_of("x"), 1) != Errc::kForked) return __LINE__;
-  if (producer.try_send_batch(outgoing).result != Errc::kForked) return __LINE__;
-  if (producer.send_batch(outgoing).result != Errc::kForked) return __LINE__;
-  if (producer.send_batch({}).result != Errc::kForked) return __LINE__;
+  if (producer.try_send_batch(outgoing).error() != Errc::kForked) return __LINE__;
+  if (producer.send_batch(outgoing).error() != Errc::kForked) return __LINE__;
+  if (producer.send_batch({}).error() != Errc::kForked) return __LINE__;
   if (producer.drain() != Errc::kForked) return __LINE__;
   producer.interrupt();
   for (std::uint32_t i = 0; i < kMoreThanAClock; ++i) {
@@ -51,44 +51,44 @@ int try_every_call(ChannelProducer& producer) {
   }
   if (producer.arm(1) || !is_still(producer) || !is_forked(producer.status())) return __LINE__;
   producer.close();
-  return producer.try_claim(1).result == Errc::kForked ? 0 : __LINE__;
+  return producer.try_claim(1).error() == Errc::kForked ? 0 : __LINE__;
 }
 
 int try_every_call(ChannelConsumer& consumer) {
   Message messages[2];
   std::byte buffer[8];
   if (!is_forked(consumer.status())) return __LINE__;
-  if (consumer.try_peek().result != Errc::kForked) return __LINE__;
-  if (consumer.peek().result != Errc::kForked) return __LINE__;
+  if (consumer.try_peek().error() != Errc::kForked) return __LINE__;
+  if (consumer.peek().error() != Errc::kForked) return __LINE__;
   if (consumer.release() != Errc::kForked) return __LINE__;
-  if (consumer.try_peek_batch(messages).result != Errc::kForked) return __LINE__;
-  if (consumer.peek_batch(messages).result != Errc::kForked) return __LINE__;
-  if (consumer.peek_batch({}).result != Errc::kForked) return __LINE__;
+  if (consumer.try_peek_batch(messages).error() != Errc::kForked) return __LINE__;
+  if (consumer.peek_batch(messages).error() != Errc::kForked) return __LINE__;
+  if (consumer.peek_batch({}).error() != Errc::kForked) return __LINE__;
   if (consumer.release(messages, 1) != Errc::kForked) return __LINE__;
-  if (consumer.receive(buffer).result != Errc::kForked) return __LINE__;
+  if (consumer.receive(buffer).error() != Errc::kForked) return __LINE__;
   consumer.interrupt();
   for (std::uint32_t i = 0; i < kMoreThanAClock; ++i) {
-    if (consumer.try_receive(buffer).result != Errc::kForked) return __LINE__;
+    if (consumer.try_receive(buffer).error() != Errc::kForked) return __LINE__;
   }
   if (consumer.arm() || !is_still(consumer) || !is_forked(consumer.status())) return __LINE__;
   consumer.close();
-  return consumer.try_peek().result == Errc::kForked ? 0 : __LINE__;
+  return consumer.try_peek().error() == Errc::kForked ? 0 : __LINE__;
 }
 
 int try_every_call(Duplex& duplex, CallId call) {
   const auto text = bytes_of("x");
   if (!is_forked(duplex.status())) return __LINE__;
-  if (duplex.call(text, 1).result != Errc::kForked) return __LINE__;
-  if (duplex.try_start(text, 1).result != Errc::kForked) return __LINE__;
-  if (duplex.start(text, 1).result != Errc::kForked) return __LINE__;
-  const Reply reply = duplex.finish(call);
-  if (reply.result != Errc::kForked || reply.delivery != Delivery::kUnknown) return __LINE__;
-  if (duplex.try_finish_any().result != Errc::kForked) return __LINE__;
-  if (duplex.finish_any().result != Errc::kForked) return __LINE__;
+  if (duplex.call(text, 1).error() != Errc::kForked) return __LINE__;
+  if (duplex.try_start(text, 1).error() != Errc::kForked) return __LINE__;
+  if (duplex.start(text, 1).error() != Errc::kForked) return __LINE__;
+  const Result<Reply> reply = duplex.finish(call);
+  if (reply.error() != Errc::kForked || reply->delivery != Delivery::kUnknown) return __LINE__;
+  if (duplex.try_finish_any().error() != Errc::kForked) return __LINE__;
+  if (duplex.finish_any().error() != Errc::kForked) return __LINE__;
   if (duplex.cancel(call) != Errc::kForked) return __LINE__;
-  if (duplex.next().result != Errc::kForked) return __LINE__;
-  if (duplex.try_wait_any().result != Errc::kForked) return __LINE__;
-  if (duplex.wait_any().result != Errc::kForked) return __LINE__;
+  if (duplex.next().error() != Errc::kForked) return __LINE__;
+  if (duplex.try_wait_any().error() != Errc::kForked) return __LINE__;
+  if (duplex.wait_any().error() != Errc::kForked) return __LINE__;
   if (duplex.duplex_counters().one_ways_sent != 0) return __LINE__;
   if (duplex.reply(call, text, 1) != Errc::kForked) return __LINE__;
   if (duplex.reply_error(call, 1, "x") != Errc::kForked) return __LINE__;
@@ -97,18 +97,18 @@ int try_every_call(Duplex& duplex, CallId call) {
   if (duplex.send(text, 1) != Errc::kForked) return __LINE__;
   duplex.interrupt();
   for (std::uint32_t i = 0; i < kMoreThanAClock; ++i) {
-    if (duplex.try_next().result != Errc::kForked) return __LINE__;
+    if (duplex.try_next().error() != Errc::kForked) return __LINE__;
   }
   if (duplex.arm() || !is_still(duplex) || !is_forked(duplex.status())) return __LINE__;
   duplex.close();
-  return duplex.try_next().result == Errc::kForked ? 0 : __LINE__;
+  return duplex.try_next().error() == Errc::kForked ? 0 : __LINE__;
 }
 
 TEST_CASE("Every call of a channel's ends is forked in a child, and their messages go on") {
   ChannelPair pair({});
   REQUIRE(pair.producer().send(bytes_of("first"), 1, soon()) == Errc::kOk);
-  REQUIRE(pair.consumer().peek(soon()).result == Errc::kOk);
-  REQUIRE(pair.producer().claim(4, soon()).result == Errc::kOk);
+  REQUIRE(pair.consumer().peek(soon()).error() == Errc::kOk);
+  REQUIRE(pair.producer().claim(4, soon()).error() == Errc::kOk);
   ChildProcess child([&] {
     if (const int line = try_every_call(pair.producer()); line != 0) return line;
     if (const int line = try_every_call(pair.consumer()); line != 0) return line;
@@ -117,14 +117,14 @@ TEST_CASE("Every call of a channel's ends is forked in a child, and their messag
     ChannelPair own({});
     producer = std::move(own.producer());
     consumer = std::move(own.consumer());
-    if (producer.send(bytes_of("own"), 1, soon()) != Errc::kOk) return __LINE__;
-    return consumer.peek(soon()).result == Errc::kOk ? 0 : __LINE__;
+    if (!producer.send(bytes_of("own"), 1, soon()).ok()) return __LINE__;
+    return consumer.peek(soon()).error() == Errc::kOk ? 0 : __LINE__;
   });
   CHECK(child.wait() == 0);
   CHECK(pair.consumer().release() == Errc::kOk);
   CHECK(pair.producer().commit(4, 1) == Errc::kOk);
   for (std::uint32_t i = 0; i < kMoreThanAClock; ++i) {
-    REQUIRE(pair.consumer().peek(soon()).result == Errc::kOk);
+    REQUIRE(pair.consumer().peek(soon()).error() == Errc::kOk);
     REQUIRE(pair.consumer().release() == Errc::kOk);
     REQUIRE(pair.producer().send(bytes_of("next"), 1, soon()) == Errc::kOk);
   }
@@ -134,19 +134,19 @@ TEST_CASE("Every call of a channel's ends is forked in a child, and their messag
 TEST_CASE("Every call of a duplex is forked in a child, and the parent's calls go on") {
   const TemporaryDirectory directory;
   auto [client, server] = make_ends<Duplex, Duplex>(directory.file("duplex.sock"), {}, {});
-  const StartedCall asked = client.start(bytes_of("how much?"), 1, soon());
-  REQUIRE(asked.result == Errc::kOk);
-  REQUIRE(server.next(soon()).call == asked.call);
+  const Result<CallId> asked = client.start(bytes_of("how much?"), 1, soon());
+  REQUIRE(asked.ok());
+  REQUIRE(server.next(soon())->call == *asked);
   ChildProcess child([&, &its_client = client, &its_server = server] {
-    if (const int line = try_every_call(its_client, asked.call); line != 0) return line;
-    if (const int line = try_every_call(its_server, asked.call); line != 0) return line;
+    if (const int line = try_every_call(its_client, *asked); line != 0) return line;
+    if (const int line = try_every_call(its_server, *asked); line != 0) return line;
     Duplex moved = std::move(its_client);
     moved = std::move(its_server);
     return is_forked(moved.status()) ? 0 : __LINE__;
   });
   CHECK(child.wait() == 0);
-  REQUIRE(server.reply(asked.call, bytes_of("ten"), 1) == Errc::kOk);
-  CHECK(text_of(client.finish(asked.call).payload) == "ten");
+  REQUIRE(server.reply(*asked, bytes_of("ten"), 1) == Errc::kOk);
+  CHECK(text_of(client.finish(*asked)->payload) == "ten");
 }
 
 TEST_CASE("A listener is forked in a child, and serves its parent's peers under its name") {
@@ -168,11 +168,11 @@ TEST_CASE("A listener is forked in a child, and serves its parent's peers under 
   ChildProcess peer([&] {
     auto producer = ChannelProducer::connect(path, {}, soon());
     if (!producer.ok()) return 1;
-    return producer->send(bytes_of("hello"), 1) == Errc::kOk ? 0 : 2;
+    return producer->send(bytes_of("hello"), 1).ok() ? 0 : 2;
   });
   auto consumer = ChannelConsumer::accept(*listener, {}, soon());
   REQUIRE(consumer.ok());
-  CHECK(text_of(consumer->peek(soon()).message.payload) == "hello");
+  CHECK(text_of(consumer->peek(soon())->payload) == "hello");
   CHECK(peer.wait() == 0);
 }
 
@@ -203,16 +203,16 @@ TEST_CASE("A channel ends with the process that opened it, although a child of i
     if (forked < 0) return 2;
     while (forked == 0) pause();
     worker->store(forked);
-    if (producer->send(bytes_of("last"), 1) != Errc::kOk) return 3;
+    if (!producer->send(bytes_of("last"), 1).ok()) return 3;
     for (;;) pause();
   });
   auto consumer = ChannelConsumer::accept(*listener, {}, soon());
   REQUIRE(consumer.ok());
-  REQUIRE(text_of(consumer->peek(soon()).message.payload) == "last");
+  REQUIRE(text_of(consumer->peek(soon())->payload) == "last");
   REQUIRE(consumer->release() == Errc::kOk);
   killed.send(SIGKILL);
   CHECK(killed.wait() == -SIGKILL);
-  CHECK(consumer->peek(soon()).result == Errc::kPeerGone);
+  CHECK(consumer->peek(soon()).error() == Errc::kPeerGone);
   CHECK(kill(worker->load(), 0) == 0);
   kill(worker->load(), SIGKILL);
 }
@@ -220,8 +220,8 @@ TEST_CASE("A channel ends with the process that opened it, although a child of i
 TEST_CASE("A child that is forked while another thread sleeps on an end finds it forked") {
   if (kThreadSanitizer) LAPWING_SKIP("the misuse is a data race, which a sanitizer reports");
   ChannelPair pair({.wait = WaitStrategy::kPark});
-  std::thread sleeping([&] { CHECK(pair.consumer().peek(soon()).result == Errc::kInterrupted); });
-  while (pair.consumer().try_peek().result != Errc::kMisuse) std::this_thread::yield();
+  std::thread sleeping([&] { CHECK(pair.consumer().peek(soon()).error() == Errc::kInterrupted); });
+  while (pair.consumer().try_peek().error() != Errc::kMisuse) std::this_thread::yield();
   ChildProcess child([&] { return try_every_call(pair.consumer()); });
   CHECK(child.wait() == 0);
   pair.consumer().interrupt();

@@ -246,7 +246,7 @@ TEST_CASE("A descriptor behind the hello ends the channel and does not hold up t
     auto consumer = ChannelConsumer::accept(here.listener, kSmall, soon());
     REQUIRE(consumer.ok());
     SECTION("of a side that waits") {
-      CHECK(consumer->peek(soon()).result == Errc::kCorrupt);
+      CHECK(consumer->peek(soon()).error() == Errc::kCorrupt);
     }
     SECTION("of a side that closes") {}
   }
@@ -401,11 +401,11 @@ TEST_CASE("A peer of a user who is not expected is refused, told so, and the nex
         .capacity = 1024, .message_bytes_max = 100, .expected_peer_uid = 0};
     auto producer = ChannelProducer::connect(path, options, soon());
     if (!producer.ok()) return said->say(std::string(producer.status().message()));
-    return producer->send(bytes_of("expected"), 1) == Errc::kOk ? 0 : 1;
+    return producer->send(bytes_of("expected"), 1).ok() ? 0 : 1;
   });
   auto consumer = ChannelConsumer::accept(*listener, kSmall, soon());
   REQUIRE(consumer.ok());
-  CHECK(text_of(consumer->peek(soon()).message.payload) == "expected");
+  CHECK(text_of(consumer->peek(soon())->payload) == "expected");
   const int code = expected.wait();
   INFO(said->text);
   CHECK(code == 0);

@@ -204,28 +204,28 @@ class ConsumerVictim {
         return read(consumer_.peek_batch(batch_, a_deadline(random)));
       case 5:
       case 6:
-        return consumer_.release();
+        return consumer_.release().error();
       case 7:
-        return consumer_.release(batch_, random.below(kBatchMax));
+        return consumer_.release(batch_, random.below(kBatchMax)).error();
       case 8: {
         std::vector<std::byte> buffer(maximum_);
-        return consumer_.receive(buffer, a_deadline(random)).result;
+        return consumer_.receive(buffer, a_deadline(random)).error();
       }
       default:
         return consumer_.arm() ? Errc::kWouldBlock : Errc::kOk;
     }
   }
-  Errc try_again() { return consumer_.try_peek().result; }
+  Errc try_again() { return consumer_.try_peek().error(); }
   const absl::Status& status() const { return consumer_.status(); }
 
  private:
-  Errc read(const Peek& peek) {
-    if (peek.result == Errc::kOk) read(peek.message);
-    return peek.result;
+  Errc read(const Result<Message>& peek) {
+    if (peek.ok()) read(*peek);
+    return peek.error();
   }
-  Errc read(const PeekBatch& peeked) {
-    for (std::size_t i = 0; i < peeked.count; ++i) read(batch_[i]);
-    return peeked.result;
+  Errc read(const Result<std::size_t>& peeked) {
+    for (std::size_t i = 0; i < *peeked; ++i) read(batch_[i]);
+    return peeked.error();
   }
   void read(const Message& message) {
     REQUIRE(message.payload.size() <= maximum_);
@@ -256,31 +256,31 @@ class ProducerVictim {
       case 2:
         return write(producer_.claim(size, a_deadline(random)));
       case 3:
-        return producer_.commit(random.below(size + 1), 1);
+        return producer_.commit(random.below(size + 1), 1).error();
       case 4:
-        return producer_.stage(random.below(size + 1), 2);
+        return producer_.stage(random.below(size + 1), 2).error();
       case 5:
-        return producer_.commit_staged();
+        return producer_.commit_staged().error();
       case 6:
-        return producer_.send(std::vector<std::byte>(size), 3, a_deadline(random));
+        return producer_.send(std::vector<std::byte>(size), 3, a_deadline(random)).error();
       case 7: {
         const std::vector<std::byte> payload(size);
         const std::vector<Outgoing> batch(kBatchMax, Outgoing{payload, 4});
-        return producer_.send_batch(batch, a_deadline(random)).result;
+        return producer_.send_batch(batch, a_deadline(random)).error();
       }
       case 8:
-        return producer_.drain(a_deadline(random));
+        return producer_.drain(a_deadline(random)).error();
       default:
         return producer_.arm(size) ? Errc::kWouldBlock : Errc::kOk;
     }
   }
-  Errc try_again() { return producer_.try_claim(0).result; }
+  Errc try_again() { return producer_.try_claim(0).error(); }
   const absl::Status& status() const { return producer_.status(); }
 
  private:
-  static Errc write(const Claim& claim) {
-    if (!claim.payload.empty()) std::memset(claim.payload.data(), 0x5a, claim.payload.size());
-    return claim.result;
+  static Errc write(const Result<std::span<std::byte>>& claim) {
+    if (!claim->empty()) std::memset(claim->data(), 0x5a, claim->size());
+    return claim.error();
   }
 
   std::uint32_t maximum_;
@@ -311,24 +311,24 @@ class DuplexVictim {
       case 5:
         return read(duplex_.finish_any(a_deadline(random)));
       case 6:
-        return duplex_.cancel(started_);
+        return duplex_.cancel(started_).error();
       case 7:
         return read(duplex_.try_next());
       case 8:
         return read(duplex_.next(a_deadline(random)));
       case 9:
-        return duplex_.reply(taken_, payload, 4, a_deadline(random));
+        return duplex_.reply(taken_, payload, 4, a_deadline(random)).error();
       case 10:
-        return duplex_.reply_error(taken_, 5, "no", a_deadline(random));
+        return duplex_.reply_error(taken_, 5, "no", a_deadline(random)).error();
       case 11:
-        return duplex_.try_send(payload, 6);
+        return duplex_.try_send(payload, 6).error();
       case 12:
-        return duplex_.send(payload, 7, a_deadline(random));
+        return duplex_.send(payload, 7, a_deadline(random)).error();
       default:
         return duplex_.arm() ? Errc::kWouldBlock : Errc::kOk;
     }
   }
-  Errc try_again() { return duplex_.try_next().result; }
+  Errc try_again() { return duplex_.try_next().error(); }
   const absl::Status& status() const { return duplex_.status(); }
 
   // Forged ones that were taken for good, of all victims.
@@ -336,20 +336,20 @@ class DuplexVictim {
   static inline std::uint64_t incomings = 0;
 
  private:
-  Errc read(const Reply& reply) {
-    REQUIRE(reply.payload.size() <= maximum_);
-    replies += reply.result == Errc::kOk;
-    return reply.result;
+  Errc read(const Result<Reply>& reply) {
+    REQUIRE(reply->payload.size() <= maximum_);
+    replies += reply.ok();
+    return reply.error();
   }
-  Errc read(const Incoming& incoming) {
-    REQUIRE(incoming.payload.size() <= maximum_);
-    incomings += incoming.result == Errc::kOk;
-    if (incoming.result == Errc::kOk) taken_ = incoming.call;
-    return incoming.result;
+  Errc read(const Result<Incoming>& incoming) {
+    REQUIRE(incoming->payload.size() <= maximum_);
+    incomings += incoming.ok();
+    if (incoming.ok()) taken_ = incoming->call;
+    return incoming.error();
   }
-  Errc note(const StartedCall& started) {
-    if (started.result == Errc::kOk) started_ = started.call;
-    return started.result;
+  Errc note(const Result<CallId>& started) {
+    if (started.ok()) started_ = *started;
+    return started.error();
   }
 
   std::uint32_t maximum_;

@@ -207,9 +207,9 @@ int own(const std::string& path, uid_t owner, uid_t attacker, Findings& findings
   auto producer =
       ChannelProducer::accept(*listener, {.capacity = 1024, .message_bytes_max = 100}, soon());
   if (!producer.ok()) return findings.complaint.say(std::string(producer.status().message()));
-  const Errc sent = producer->send(bytes_of("precious"), 1);
+  const Result<> sent = producer->send(bytes_of("precious"), 1);
   while (!findings.done.load()) wait_readable(-1, 1'000'000);
-  return sent == Errc::kOk ? 0 : 1;
+  return sent.ok() ? 0 : 1;
 }
 
 int attack_as(const std::string& path, uid_t user, Findings& findings) {

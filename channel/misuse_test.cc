@@ -28,9 +28,9 @@ std::uint64_t all_memory() {
 // The pair still carries a message.
 void check_alive(ChannelPair& pair) {
   REQUIRE(pair.producer().try_send(bytes_of("alive"), 1) == Errc::kOk);
-  const Peek peek = pair.consumer().try_peek();
-  REQUIRE(peek.result == Errc::kOk);
-  CHECK(text_of(peek.message.payload) == "alive");
+  const Result<Message> peek = pair.consumer().try_peek();
+  REQUIRE(peek.ok());
+  CHECK(text_of(peek->payload) == "alive");
   REQUIRE(pair.consumer().release() == Errc::kOk);
 }
 
@@ -38,14 +38,14 @@ TEST_CASE("A message above the maximum is refused, and one of the maximum is not
   ChannelPair pair({.capacity = 1024, .message_bytes_max = 400});
   const std::string largest(400, 'x');
   const std::string larger(401, 'x');
-  CHECK(pair.producer().try_claim(401).result == Errc::kMisuse);
+  CHECK(pair.producer().try_claim(401).error() == Errc::kMisuse);
   CHECK_THAT(why(pair.producer()), Catch::Contains("401") && Catch::Contains("400"));
-  CHECK(pair.producer().claim(std::size_t{1} << 40).result == Errc::kMisuse);
+  CHECK(pair.producer().claim(std::size_t{1} << 40).error() == Errc::kMisuse);
   CHECK(pair.producer().try_send(bytes_of(larger), 0) == Errc::kMisuse);
   CHECK(pair.producer().send(bytes_of(larger), 0) == Errc::kMisuse);
   CHECK(pair.producer().counters().messages_sent == 0);
   REQUIRE(pair.producer().try_send(bytes_of(largest), 0) == Errc::kOk);
-  CHECK(pair.consumer().try_peek().message.payload.size() == 400);
+  CHECK(pair.consumer().try_peek()->payload.size() == 400);
   REQUIRE(pair.consumer().release() == Errc::kOk);
   check_alive(pair);
 }
@@ -55,24 +55,24 @@ TEST_CASE("A batch ends at the message that is too large, and sends those before
   const std::array<Outgoing, 3> batch = {Outgoing{bytes_of("one"), 1},
                                          Outgoing{bytes_of("far too large"), 2},
                                          Outgoing{bytes_of("three"), 3}};
-  const SentBatch sent = pair.producer().try_send_batch(batch);
-  CHECK(sent.result == Errc::kMisuse);
-  CHECK(sent.count == 1);
-  CHECK(pair.consumer().try_peek().message.type == 1);
+  const Result<std::size_t> sent = pair.producer().try_send_batch(batch);
+  CHECK(sent.error() == Errc::kMisuse);
+  CHECK(*sent == 1);
+  CHECK(pair.consumer().try_peek()->type == 1);
   REQUIRE(pair.consumer().release() == Errc::kOk);
-  CHECK(pair.consumer().try_peek().result == Errc::kWouldBlock);
+  CHECK(pair.consumer().try_peek().error() == Errc::kWouldBlock);
 }
 
 TEST_CASE("A commit of more than was claimed is refused, and the claim stays") {
   ChannelPair pair({});
-  const Claim claim = pair.producer().try_claim(8);
-  REQUIRE(claim.payload.size() == 8);
+  const auto claim = pair.producer().try_claim(8);
+  REQUIRE(claim->size() == 8);
   CHECK(pair.producer().commit(9, 0) == Errc::kMisuse);
   CHECK_THAT(why(pair.producer()), Catch::Contains("9 bytes into a claim of 8"));
   CHECK(pair.producer().stage(9, 0) == Errc::kMisuse);
-  CHECK(pair.consumer().try_peek().result == Errc::kWouldBlock);
+  CHECK(pair.consumer().try_peek().error() == Errc::kWouldBlock);
   CHECK(pair.producer().commit(8, 4) == Errc::kOk);
-  CHECK(pair.consumer().try_peek().message.type == 4);
+  CHECK(pair.consumer().try_peek()->type == 4);
 }
 
 TEST_CASE("A commit, a stage or an abort without a claim is refused") {
@@ -80,14 +80,14 @@ TEST_CASE("A commit, a stage or an abort without a claim is refused") {
   CHECK(pair.producer().commit(0, 0) == Errc::kMisuse);
   CHECK(pair.producer().stage(0, 0) == Errc::kMisuse);
   CHECK(pair.producer().abort() == Errc::kMisuse);
-  REQUIRE(pair.producer().try_claim(1).result == Errc::kOk);
+  REQUIRE(pair.producer().try_claim(1).error() == Errc::kOk);
   REQUIRE(pair.producer().commit(1, 0) == Errc::kOk);
   CHECK(pair.producer().commit(1, 0) == Errc::kMisuse);  // a second time
-  REQUIRE(pair.producer().try_claim(1).result == Errc::kOk);
+  REQUIRE(pair.producer().try_claim(1).error() == Errc::kOk);
   REQUIRE(pair.producer().abort() == Errc::kOk);
   CHECK(pair.producer().commit(1, 0) == Errc::kMisuse);
-  REQUIRE(pair.producer().try_claim(1).result == Errc::kOk);
-  CHECK(pair.producer().try_claim(std::size_t{1} << 40).result == Errc::kMisuse);
+  REQUIRE(pair.producer().try_claim(1).error() == Errc::kOk);
+  CHECK(pair.producer().try_claim(std::size_t{1} << 40).error() == Errc::kMisuse);
   CHECK(pair.producer().commit(1, 0) == Errc::kMisuse);  // the claim before was given up
   CHECK(pair.producer().counters().messages_sent == 1);
   CHECK(pair.producer().commit_staged() == Errc::kOk);  // nothing is staged: nothing to do
@@ -95,11 +95,11 @@ TEST_CASE("A commit, a stage or an abort without a claim is refused") {
 
 TEST_CASE("A claim that found no room leaves none to commit") {
   ChannelPair pair({.capacity = 1024, .message_bytes_max = 400});
-  while (pair.producer().try_send(bytes_of(std::string(400, 'x')), 0) == Errc::kOk) {
+  while (pair.producer().try_send(bytes_of(std::string(400, 'x')), 0).ok()) {
   }
-  CHECK(pair.producer().try_claim(400).result == Errc::kWouldBlock);
+  CHECK(pair.producer().try_claim(400).error() == Errc::kWouldBlock);
   CHECK(pair.producer().commit(0, 0) == Errc::kMisuse);
-  CHECK(pair.producer().claim(400, Deadline::now()).result == Errc::kWouldBlock);
+  CHECK(pair.producer().claim(400, Deadline::now()).error() == Errc::kWouldBlock);
   CHECK(pair.producer().commit(0, 0) == Errc::kMisuse);
 }
 
@@ -107,23 +107,22 @@ TEST_CASE("What is still written into a claim that arm() gave up is not taken fo
   ChannelPair pair({.capacity = 1024, .message_bytes_max = 496});
   ChannelProducer& producer = pair.producer();
   REQUIRE(producer.try_send(bytes_of(std::string(496, 'x')), 1) == Errc::kOk);  // 512 bytes
-  REQUIRE(producer.try_claim(8).result == Errc::kOk);
+  REQUIRE(producer.try_claim(8).error() == Errc::kOk);
   REQUIRE(producer.stage(8, 2) == Errc::kOk);  // up to 576
-  const Claim given_up = producer.try_claim(200);
-  REQUIRE(given_up.result == Errc::kOk);
+  const auto given_up = producer.try_claim(200);
+  REQUIRE(given_up.ok());
   REQUIRE(producer.arm(496));  // no room: what is staged is sent
   const std::uint64_t imitation[] = {frame_stamp(640), 8 | std::uint64_t{99} << 32};
-  std::memcpy(given_up.payload.data() + (640 - 576 - sizeof(MessageHead)), imitation,
-              sizeof imitation);
+  std::memcpy(given_up->data() + (640 - 576 - sizeof(MessageHead)), imitation, sizeof imitation);
   CHECK(producer.commit(200, 3) == Errc::kMisuse);
   REQUIRE(producer.try_send(bytes_of("12345678"), 4) == Errc::kOk);
   for (const std::uint32_t type : {1u, 2u, 4u}) {
-    const Peek peek = pair.consumer().try_peek();
-    REQUIRE(peek.result == Errc::kOk);
-    CHECK(peek.message.type == type);
+    const Result<Message> peek = pair.consumer().try_peek();
+    REQUIRE(peek.ok());
+    CHECK(peek->type == type);
     REQUIRE(pair.consumer().release() == Errc::kOk);
   }
-  CHECK(pair.consumer().try_peek().result == Errc::kWouldBlock);
+  CHECK(pair.consumer().try_peek().error() == Errc::kWouldBlock);
 }
 
 TEST_CASE("A release of what is not borrowed is refused") {
@@ -132,11 +131,11 @@ TEST_CASE("A release of what is not borrowed is refused") {
   REQUIRE(pair.producer().try_send(bytes_of("a"), 1) == Errc::kOk);
   REQUIRE(pair.producer().try_send(bytes_of("b"), 2) == Errc::kOk);
   CHECK(pair.consumer().release() == Errc::kMisuse);  // there, and not peeked
-  REQUIRE(pair.consumer().try_peek().message.type == 1);
+  REQUIRE(pair.consumer().try_peek()->type == 1);
   REQUIRE(pair.consumer().release() == Errc::kOk);
   CHECK(pair.consumer().release() == Errc::kMisuse);  // twice
   CHECK_THAT(why(pair.consumer()), Catch::Contains("released already"));
-  CHECK(pair.consumer().try_peek().message.type == 2);  // the second one was not lost
+  CHECK(pair.consumer().try_peek()->type == 2);  // the second one was not lost
 }
 
 TEST_CASE("A batch can be released in parts, each message once") {
@@ -145,7 +144,7 @@ TEST_CASE("A batch can be released in parts, each message once") {
     REQUIRE(pair.producer().try_send({}, type) == Errc::kOk);
   }
   std::array<Message, 4> batch;
-  REQUIRE(pair.consumer().try_peek_batch(batch).count == 4);
+  REQUIRE(*pair.consumer().try_peek_batch(batch) == 4);
   CHECK(pair.consumer().release(batch, 0) == Errc::kMisuse);
   CHECK(pair.consumer().release(batch, 5) == Errc::kMisuse);
   REQUIRE(pair.consumer().release(batch, 2) == Errc::kOk);
@@ -153,43 +152,43 @@ TEST_CASE("A batch can be released in parts, each message once") {
   REQUIRE(pair.consumer().release(std::span(batch).subspan(2), 1) == Errc::kOk);
   REQUIRE(pair.consumer().release() == Errc::kOk);  // the rest of the batch
   CHECK(pair.consumer().release() == Errc::kMisuse);
-  CHECK(pair.consumer().try_peek().message.type == 5);
+  CHECK(pair.consumer().try_peek()->type == 5);
   CHECK(pair.consumer().counters().messages_received == 4);
 }
 
 TEST_CASE("A batch without room for a message is refused rather than waited for") {
   ChannelPair pair({});
-  CHECK(pair.consumer().peek_batch({}).result == Errc::kMisuse);
+  CHECK(pair.consumer().peek_batch({}).error() == Errc::kMisuse);
 }
 
 TEST_CASE("A message that does not fit the buffer is named, and stays") {
   ChannelPair pair({});
   REQUIRE(pair.producer().try_send(bytes_of("twelve bytes"), 1) == Errc::kOk);
   std::array<std::byte, 12> buffer;
-  const Received refused = pair.consumer().try_receive(std::span(buffer).first(11));
-  CHECK(refused.result == Errc::kTooSmall);
+  const Result<Received> refused = pair.consumer().try_receive(std::span(buffer).first(11));
+  CHECK(refused.error() == Errc::kTooSmall);
   CHECK(errc_of(pair.consumer().status()) == Errc::kTooSmall);
-  CHECK(refused.size == 12);
+  CHECK(refused->size == 12);
   CHECK_THAT(why(pair.consumer()), Catch::Contains("12") && Catch::Contains("11"));
   CHECK(pair.consumer().release() == Errc::kMisuse);  // it was not received
-  CHECK(pair.consumer().try_receive(buffer).result == Errc::kOk);
+  CHECK(pair.consumer().try_receive(buffer).error() == Errc::kOk);
 }
 
 TEST_CASE("After its own close an end answers everything with what it is") {
   ChannelPair pair({});
   REQUIRE(pair.producer().try_send(bytes_of("x"), 0) == Errc::kOk);
-  const Peek borrowed = pair.consumer().try_peek();
+  const Result<Message> borrowed = pair.consumer().try_peek();
   pair.producer().close();
   pair.producer().close();
-  CHECK(pair.producer().try_claim(1).result == Errc::kMisuse);
+  CHECK(pair.producer().try_claim(1).error() == Errc::kMisuse);
   CHECK(pair.producer().commit(0, 0) == Errc::kMisuse);
   CHECK(pair.producer().commit_staged() == Errc::kMisuse);
   CHECK(pair.producer().drain() == Errc::kMisuse);
   CHECK_FALSE(pair.producer().arm(1));
   CHECK(errc_of(pair.producer().status()) == Errc::kClosed);
   pair.consumer().close();
-  CHECK(text_of(borrowed.message.payload) == "x");  // valid until the object goes
-  CHECK(pair.consumer().try_peek().result == Errc::kMisuse);
+  CHECK(text_of(borrowed->payload) == "x");  // valid until the object goes
+  CHECK(pair.consumer().try_peek().error() == Errc::kMisuse);
   CHECK(pair.consumer().release() == Errc::kMisuse);
   CHECK_FALSE(pair.consumer().arm());
   CHECK(errc_of(pair.consumer().status()) == Errc::kClosed);
@@ -200,18 +199,18 @@ TEST_CASE("An end that was moved from says so") {
   ChannelProducer producer = std::move(pair.producer());
   ChannelConsumer consumer = std::move(pair.consumer());
   CHECK(pair.producer().try_send({}, 0) == Errc::kMisuse);
-  CHECK(pair.producer().try_claim(1).result == Errc::kMisuse);
-  CHECK(pair.producer().send_batch({}).result == Errc::kOk);
+  CHECK(pair.producer().try_claim(1).error() == Errc::kMisuse);
+  CHECK(pair.producer().send_batch({}).error() == Errc::kOk);
   CHECK(pair.producer().drain() == Errc::kMisuse);
   CHECK(pair.producer().fd() == -1);
   CHECK_THAT(why(pair.producer()), Catch::Contains("moved"));
-  CHECK(pair.consumer().peek().result == Errc::kMisuse);
+  CHECK(pair.consumer().peek().error() == Errc::kMisuse);
   CHECK(pair.consumer().release() == Errc::kMisuse);
   CHECK(pair.consumer().counters().messages_received == 0);
   CHECK_THAT(why(pair.consumer()), Catch::Contains("moved"));
   pair.producer().close();
   REQUIRE(producer.try_send(bytes_of("on"), 0) == Errc::kOk);
-  CHECK(text_of(consumer.try_peek().message.payload) == "on");
+  CHECK(text_of(consumer.try_peek()->payload) == "on");
 }
 
 TEST_CASE("A geometry that could wedge is refused, and the one that works is named") {

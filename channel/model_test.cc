@@ -55,48 +55,48 @@ class BareEnds {
       : memory_(geometry.capacity),
         ring_(memory_.bytes(), geometry.maximum, geometry.payload_offset) {}
 
-  Claim claim(std::size_t size) {
+  Result<std::span<std::byte>> claim(std::size_t size) {
     ring_.writer.abort();
     switch (ring_.writer.claim(static_cast<std::uint32_t>(size))) {
       case FrameWriter::Room::kYes:
-        return {Errc::kOk, ring_.writer.payload()};
+        return ring_.writer.payload();
       case FrameWriter::Room::kFull:
-        commit_staged();
-        return {Errc::kWouldBlock, {}};
+        (void)commit_staged();
+        return Errc::kWouldBlock;
       case FrameWriter::Room::kCorrupt:
         break;
     }
-    return {Errc::kCorrupt, {}};
+    return Errc::kCorrupt;
   }
-  Errc stage(std::size_t actual, std::uint32_t type) {
+  Result<> stage(std::size_t actual, std::uint32_t type) {
     ring_.writer.stage(static_cast<std::uint32_t>(actual), type);
     return Errc::kOk;
   }
-  Errc commit(std::size_t actual, std::uint32_t type) {
+  Result<> commit(std::size_t actual, std::uint32_t type) {
     ring_.writer.commit(static_cast<std::uint32_t>(actual), type);
     return Errc::kOk;
   }
-  Errc commit_staged() {
+  Result<> commit_staged() {
     if (ring_.writer.has_staged()) ring_.writer.publish();
     return Errc::kOk;
   }
-  Errc abort() {
+  Result<> abort() {
     ring_.writer.abort();
     return Errc::kOk;
   }
-  PeekBatch peek_batch(std::span<Message> messages) {
-    PeekBatch batch;
+  Result<std::size_t> peek_batch(std::span<Message> messages) {
+    std::size_t count = 0;
     ChannelPosition from = ring_.reader.position();
-    while (batch.count < messages.size()) {
-      const FrameReader::Look seen = ring_.reader.look(from, messages[batch.count]);
-      if (seen == FrameReader::Look::kCorrupt) return {Errc::kCorrupt, 0};
+    while (count < messages.size()) {
+      const FrameReader::Look seen = ring_.reader.look(from, messages[count]);
+      if (seen == FrameReader::Look::kCorrupt) return Errc::kCorrupt;
       if (seen == FrameReader::Look::kEmpty) break;
-      from = messages[batch.count++].end;
+      from = messages[count++].end;
     }
-    if (batch.count == 0) batch.result = Errc::kWouldBlock;
-    return batch;
+    if (count == 0) return Errc::kWouldBlock;
+    return count;
   }
-  Errc release(std::span<const Message> batch, std::size_t count) {
+  Result<> release(std::span<const Message> batch, std::size_t count) {
     ring_.reader.release(batch[count - 1].end, count);
     return Errc::kOk;
   }
@@ -119,13 +119,17 @@ class ChannelEnds {
   ChannelProducer& producer() { return pair_.producer(); }
   ChannelConsumer& consumer() { return pair_.consumer(); }
 
-  Claim claim(std::size_t size) { return producer().try_claim(size); }
-  Errc stage(std::size_t actual, std::uint32_t type) { return producer().stage(actual, type); }
-  Errc commit(std::size_t actual, std::uint32_t type) { return producer().commit(actual, type); }
-  Errc commit_staged() { return producer().commit_staged(); }
-  Errc abort() { return producer().abort(); }
-  PeekBatch peek_batch(std::span<Message> messages) { return consumer().try_peek_batch(messages); }
-  Errc release(std::span<const Message> batch, std::size_t count) {
+  Result<std::span<std::byte>> claim(std::size_t size) { return producer().try_claim(size); }
+  Result<> stage(std::size_t actual, std::uint32_t type) { return producer().stage(actual, type); }
+  Result<> commit(std::size_t actual, std::uint32_t type) {
+    return producer().commit(actual, type);
+  }
+  Result<> commit_staged() { return producer().commit_staged(); }
+  Result<> abort() { return producer().abort(); }
+  Result<std::size_t> peek_batch(std::span<Message> messages) {
+    return consumer().try_peek_batch(messages);
+  }
+  Result<> release(std::span<const Message> batch, std::size_t count) {
     return consumer().release(batch, count);
   }
 
@@ -182,7 +186,7 @@ class Machine {
         return claimed_ ? finish_claim(true) : claim();
       case 6:
         publish_model();
-        return ends_.commit_staged() == Errc::kOk ? nullptr : "commit_staged";
+        return ends_.commit_staged().ok() ? nullptr : "commit_staged";
       case 7:
         return abort();
       default:
@@ -228,19 +232,19 @@ class Machine {
 
   const char* claim() {
     const std::size_t size = any_size();
-    const Claim got = ends_.claim(size);
+    const auto got = ends_.claim(size);
     const bool was_empty = visible_.empty() && staged_.empty();
     claimed_.reset();
     if (!fits(size)) {
       publish_model();  // a full channel hides nothing
       ++tally_.full;
       if (was_empty) return "an empty ring refuses a legal message";
-      return got.result == Errc::kWouldBlock ? nullptr : "there is no room for a claim";
+      return got.error() == Errc::kWouldBlock ? nullptr : "there is no room for a claim";
     }
-    if (got.result != Errc::kOk) return "there is room for a claim";
-    if (got.payload.size() != size) return "a claim is as large as was asked for";
-    if (!is_aligned(got.payload.data())) return "a claim is aligned as was asked for";
-    claimed_ = {got.payload, place_for(size), {}};
+    if (!got.ok()) return "there is room for a claim";
+    if (got->size() != size) return "a claim is as large as was asked for";
+    if (!is_aligned(got->data())) return "a claim is aligned as was asked for";
+    claimed_ = {*got, place_for(size), {}};
     tally_.wrapped += claimed_->at != position_;
     scribble_into_claim();
     return nullptr;
@@ -282,16 +286,16 @@ class Machine {
                              claimed_->payload.begin() + static_cast<std::ptrdiff_t>(actual)),
                        type, position_});
     claimed_.reset();
-    if (hidden) return ends_.stage(actual, type) == Errc::kOk ? nullptr : "stage";
+    if (hidden) return ends_.stage(actual, type).ok() ? nullptr : "stage";
     publish_model();
-    return ends_.commit(actual, type) == Errc::kOk ? nullptr : "commit";
+    return ends_.commit(actual, type).ok() ? nullptr : "commit";
   }
 
   const char* abort() {
     if (!claimed_) return nullptr;
     claimed_.reset();
     ++tally_.aborted;
-    return ends_.abort() == Errc::kOk ? nullptr : "abort";
+    return ends_.abort().ok() ? nullptr : "abort";
   }
 
   void publish_model() {
@@ -305,15 +309,15 @@ class Machine {
   // --- Receiving
 
   const char* peek(std::size_t wanted) {
-    const PeekBatch batch = ends_.peek_batch(std::span(batch_).first(wanted));
+    const Result<std::size_t> batch = ends_.peek_batch(std::span(batch_).first(wanted));
     released_of_batch_ = 0;
     borrowed_ = std::min(wanted, visible_.size());
     if (borrowed_ == 0) {
       ++tally_.empty;
-      return batch.result == Errc::kWouldBlock ? nullptr : "there is nothing to peek";
+      return batch.error() == Errc::kWouldBlock ? nullptr : "there is nothing to peek";
     }
-    if (batch.result != Errc::kOk) return "there is something to peek";
-    if (batch.count != borrowed_) return "a batch has as many as are there";
+    if (!batch.ok()) return "there is something to peek";
+    if (*batch != borrowed_) return "a batch has as many as are there";
     for (std::size_t i = 0; i < borrowed_; ++i) {
       if (!is_same(batch_[i], visible_[i])) return "what is peeked is what was sent";
     }
@@ -325,7 +329,7 @@ class Machine {
     for (std::size_t i = 0; i < count; ++i) {
       if (!is_same(batch[i], visible_[i])) return "what is borrowed stays as it was";
     }
-    if (ends_.release(batch, count) != Errc::kOk) return "release";
+    if (!ends_.release(batch, count).ok()) return "release";
     tally_.partly_released += count != borrowed_;
     borrowed_ -= count;
     released_of_batch_ += count;
@@ -362,12 +366,12 @@ class Machine {
     }
     publish_model();
     if (random_.one_in(2)) {
-      const Errc result = ends_.producer().try_send(payload, type);
+      const Result<> result = ends_.producer().try_send(payload, type);
       const Errc expected = has_room ? Errc::kOk : Errc::kWouldBlock;
       return result == expected ? nullptr : "try_send";
     }
     counted_.full_waits += !has_room;
-    const Errc result = ends_.producer().send(payload, type, kPast);
+    const Result<> result = ends_.producer().send(payload, type, kPast);
     const Errc expected = has_room ? Errc::kOk : Errc::kTimedOut;
     return result == expected ? nullptr : "send";
   }
@@ -375,23 +379,23 @@ class Machine {
   const char* receive() {
     Bytes buffer(random_.one_in(4) ? random_.below(geometry_.maximum + 1) : geometry_.maximum);
     const bool waits = random_.one_in(2);
-    const Received got =
+    const Result<Received> got =
         waits ? ends_.consumer().receive(buffer, kPast) : ends_.consumer().try_receive(buffer);
     borrowed_ = 0;
     if (visible_.empty()) {
       ++tally_.empty;
       counted_.empty_waits += waits;
-      return got.result == (waits ? Errc::kTimedOut : Errc::kWouldBlock)
+      return got.error() == (waits ? Errc::kTimedOut : Errc::kWouldBlock)
                  ? nullptr
                  : "there is nothing to receive";
     }
     const Modelled& next = visible_.front();
     if (next.payload.size() > buffer.size()) {
       ++tally_.misused;
-      return got.result == Errc::kTooSmall ? nullptr : "the buffer is too small";
+      return got.error() == Errc::kTooSmall ? nullptr : "the buffer is too small";
     }
-    if (got.result != Errc::kOk) return "there is something to receive";
-    if (got.type != next.type || !is_same(std::span(buffer).first(got.size), next.payload)) {
+    if (!got.ok()) return "there is something to receive";
+    if (got->type != next.type || !is_same(std::span(buffer).first(got->size), next.payload)) {
       return "what is received is what was sent";
     }
     pop_model();
@@ -403,20 +407,20 @@ class Machine {
     ChannelProducer& producer = ends_.producer();
     if (random_.one_in(4)) {
       claimed_.reset();  // a claim that is refused gives up the one before, too
-      const Claim claim = producer.try_claim(geometry_.maximum + 1 + random_.below(1000));
-      return claim.result == Errc::kMisuse ? nullptr : "a claim above the maximum";
+      const auto claim = producer.try_claim(geometry_.maximum + 1 + random_.below(1000));
+      return claim.error() == Errc::kMisuse ? nullptr : "a claim above the maximum";
     }
     if (claimed_) {
       const std::size_t beyond = claimed_->payload.size() + 1 + random_.below(100);
-      const Errc result =
+      const Result<> result =
           random_.one_in(2) ? producer.commit(beyond, 0) : producer.stage(beyond, 0);
-      return result == Errc::kMisuse ? nullptr : "a commit of more than was claimed";
+      return result.error() == Errc::kMisuse ? nullptr : "a commit of more than was claimed";
     }
     const std::uint64_t which = random_.below(3);
-    const Errc result = which == 0   ? producer.commit(0, 0)
-                        : which == 1 ? producer.stage(0, 0)
-                                     : producer.abort();
-    return result == Errc::kMisuse ? nullptr : "a commit or abort without a claim";
+    const Result<> result = which == 0   ? producer.commit(0, 0)
+                            : which == 1 ? producer.stage(0, 0)
+                                         : producer.abort();
+    return result.error() == Errc::kMisuse ? nullptr : "a commit or abort without a claim";
   }
 
   const char* misuse_consumer() {
@@ -427,8 +431,8 @@ class Machine {
     }
     if (released_of_batch_ != 0 && random_.one_in(2)) {
       const std::size_t again_count = 1 + random_.below(released_of_batch_ + borrowed_);
-      const Errc again = consumer.release(batch_, again_count);
-      return again == Errc::kMisuse ? nullptr : "a release of what was released";
+      const Result<> again = consumer.release(batch_, again_count);
+      return again.error() == Errc::kMisuse ? nullptr : "a release of what was released";
     }
     const std::span<const Message> batch = std::span(batch_).subspan(released_of_batch_, borrowed_);
     const std::size_t count = random_.one_in(2) ? 0 : borrowed_ + 1;

@@ -55,13 +55,13 @@ Errc ChannelProducer::bad_commit(std::size_t actual) {
                                                writer_.claim_bytes(), "; claim as much first")));
 }
 
-Errc ChannelProducer::commit_staged() {
+Result<> ChannelProducer::commit_staged() {
   if (const Errc entered = enter(); entered != Errc::kOk) return entered;
   if (writer_.has_staged()) publish();
   return Errc::kOk;
 }
 
-Errc ChannelProducer::abort() {
+Result<> ChannelProducer::abort() {
   if (const Errc entered = enter(); entered != Errc::kOk) return entered;
   if (!writer_.has_claim()) {
     return side().misuse(
@@ -71,49 +71,51 @@ Errc ChannelProducer::abort() {
   return Errc::kOk;
 }
 
-Errc ChannelProducer::try_send(std::span<const std::byte> payload, std::uint32_t type) {
-  const Claim room = try_claim(payload.size());
-  if (room.result != Errc::kOk) return room.result;
-  if (!payload.empty()) std::memcpy(room.payload.data(), payload.data(), payload.size());
+Result<> ChannelProducer::try_send(std::span<const std::byte> payload, std::uint32_t type) {
+  const Result<std::span<std::byte>> room = try_claim(payload.size());
+  if (!room.ok()) return room.error();
+  if (!payload.empty()) std::memcpy(room->data(), payload.data(), payload.size());
   return commit(payload.size(), type);
 }
 
-Errc ChannelProducer::send(std::span<const std::byte> payload, std::uint32_t type,
-                           Deadline deadline) {
-  const Claim room = claim(payload.size(), deadline);
-  if (room.result != Errc::kOk) return room.result;
-  if (!payload.empty()) std::memcpy(room.payload.data(), payload.data(), payload.size());
+Result<> ChannelProducer::send(std::span<const std::byte> payload, std::uint32_t type,
+                               Deadline deadline) {
+  const Result<std::span<std::byte>> room = claim(payload.size(), deadline);
+  if (!room.ok()) return room.error();
+  if (!payload.empty()) std::memcpy(room->data(), payload.data(), payload.size());
   return commit(payload.size(), type);
 }
 
-SentBatch ChannelProducer::send_each(std::span<const Outgoing> messages, Deadline deadline,
-                                     bool waits) {
-  SentBatch sent;
-  if (has_side() && side().in_child()) return {Errc::kForked, 0};
+Result<std::size_t> ChannelProducer::send_each(std::span<const Outgoing> messages,
+                                               Deadline deadline, bool waits) {
+  if (has_side() && side().in_child()) return Errc::kForked;
+  Errc stopped = Errc::kOk;
+  std::size_t sent = 0;
   for (const Outgoing& message : messages) {
     const std::size_t size = message.payload.size();
-    const Claim room = waits ? claim(size, deadline) : try_claim(size);
-    sent.result = room.result;
-    if (room.result != Errc::kOk) break;
-    if (size != 0) std::memcpy(room.payload.data(), message.payload.data(), size);
+    const Result<std::span<std::byte>> room = waits ? claim(size, deadline) : try_claim(size);
+    stopped = room.error();
+    if (!room.ok()) break;
+    if (size != 0) std::memcpy(room->data(), message.payload.data(), size);
     writer_.stage(static_cast<std::uint32_t>(size), message.type);
-    ++sent.count;
+    ++sent;
   }
   if (has_side() && side().end() == Errc::kOk && writer_.has_staged()) {
     publish();
   }
-  return sent;
+  return {stopped, sent};
 }
 
-SentBatch ChannelProducer::try_send_batch(std::span<const Outgoing> messages) {
+Result<std::size_t> ChannelProducer::try_send_batch(std::span<const Outgoing> messages) {
   return send_each(messages, Deadline::now(), false);
 }
 
-SentBatch ChannelProducer::send_batch(std::span<const Outgoing> messages, Deadline deadline) {
+Result<std::size_t> ChannelProducer::send_batch(std::span<const Outgoing> messages,
+                                                Deadline deadline) {
   return send_each(messages, deadline, true);
 }
 
-Errc ChannelProducer::drain(Deadline deadline) {
+Result<> ChannelProducer::drain(Deadline deadline) {
   // A consumer that has ended may have released everything before.
   if (const Errc entered = enter_to_read(); entered != Errc::kOk) return entered;
   if (side().end() == Errc::kOk && writer_.has_staged()) publish();

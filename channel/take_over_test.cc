@@ -38,7 +38,7 @@ void check_serves(ChannelListener& listener, std::future<absl::StatusOr<ChannelP
   REQUIRE(consumer.ok());
   REQUIRE(producer.ok());
   REQUIRE(producer->send(bytes_of("served"), 1) == Errc::kOk);
-  CHECK(text_of(consumer->peek(soon()).message.payload) == "served");
+  CHECK(text_of(consumer->peek(soon())->payload) == "served");
 }
 
 void check_serves(ChannelListener& listener) {
@@ -116,7 +116,7 @@ TEST_CASE("A successor serves everybody who waits, and the old one goes on with 
   for (auto& client : waiting) CHECK(client.get().ok());
   check_serves(*next);
   REQUIRE(producer->send(bytes_of("undisturbed"), 1) == Errc::kOk);
-  CHECK(text_of(consumer->peek(soon()).message.payload) == "undisturbed");
+  CHECK(text_of(consumer->peek(soon())->payload) == "undisturbed");
   old.listener.reset();  // leaves the name, which is the successor's now
   check_serves(*next);
 }

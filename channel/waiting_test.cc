@@ -52,7 +52,7 @@ void check_interrupt(const Wait& wait, const Interrupt& interrupt) {
 TEST_CASE("An end may go from one thread to another between operations") {
   ChannelPair pair({});
   REQUIRE(pair.producer().try_send(bytes_of("x"), 0) == Errc::kOk);
-  Errc sent = Errc::kMisuse;
+  Result<> sent = Errc::kMisuse;
   std::thread([&] { sent = pair.producer().try_send({}, 0); }).join();
   CHECK(sent == Errc::kOk);
   CHECK(pair.producer().counters().messages_sent == 2);
@@ -63,55 +63,55 @@ TEST_CASE("A call that overlaps one that sleeps is misuse, and disturbs nothing"
   ChannelPair pair(kParks);
   SECTION("of a producer that waits for room") {
     const std::string large(kLarge, 'x');
-    while (pair.producer().try_send(bytes_of(large), 1) == Errc::kOk) {
+    while (pair.producer().try_send(bytes_of(large), 1).ok()) {
     }
     auto waiting =
         std::async(std::launch::async, [&] { return pair.producer().claim(kLarge, soon()); });
-    CHECK(
-        comes_to_misuse(pair.producer(), [&] { return pair.producer().try_claim(kLarge).result; }));
+    CHECK(comes_to_misuse(pair.producer(),
+                          [&] { return pair.producer().try_claim(kLarge).error(); }));
     CHECK(pair.producer().status().ok());
     for (int i = 0; i < 2; ++i) {
-      REQUIRE(pair.consumer().try_peek().result == Errc::kOk);
+      REQUIRE(pair.consumer().try_peek().error() == Errc::kOk);
       REQUIRE(pair.consumer().release() == Errc::kOk);
     }
-    const Claim claim = waiting.get();
-    CHECK(claim.result == Errc::kOk);
-    CHECK(claim.payload.size() == kLarge);
+    const auto claim = waiting.get();
+    CHECK(claim.ok());
+    CHECK(claim->size() == kLarge);
     REQUIRE(pair.producer().commit(kLarge, 2) == Errc::kOk);
-    CHECK(pair.consumer().peek(soon()).message.type == 2);
+    CHECK(pair.consumer().peek(soon())->type == 2);
   }
   SECTION("of a consumer that waits for a message") {
     auto waiting = std::async(std::launch::async, [&] { return pair.consumer().peek(soon()); });
-    CHECK(comes_to_misuse(pair.consumer(), [&] { return pair.consumer().try_peek().result; }));
+    CHECK(comes_to_misuse(pair.consumer(), [&] { return pair.consumer().try_peek().error(); }));
     CHECK(pair.consumer().status().ok());
     REQUIRE(pair.producer().try_send(bytes_of("it"), 3) == Errc::kOk);
-    const Peek peek = waiting.get();
-    CHECK(peek.result == Errc::kOk);
-    CHECK(text_of(peek.message.payload) == "it");
+    const Result<Message> peek = waiting.get();
+    CHECK(peek.ok());
+    CHECK(text_of(peek->payload) == "it");
     CHECK(pair.consumer().release() == Errc::kOk);
   }
   SECTION("of a commit, while another thread drains with a claim open") {
     REQUIRE(pair.producer().try_send(bytes_of("x"), 1) == Errc::kOk);
-    const Claim claim = pair.producer().try_claim(3);
-    REQUIRE(claim.result == Errc::kOk);
-    std::memcpy(claim.payload.data(), "yes", 3);
+    const auto claim = pair.producer().try_claim(3);
+    REQUIRE(claim.ok());
+    std::memcpy(claim->data(), "yes", 3);
     auto waiting = std::async(std::launch::async, [&] { return pair.producer().drain(soon()); });
     CHECK(comes_to_misuse(pair.producer(), [&] { return pair.producer().commit(3, 2); }));
-    REQUIRE(pair.consumer().try_peek().message.type == 1);
+    REQUIRE(pair.consumer().try_peek()->type == 1);
     REQUIRE(pair.consumer().release() == Errc::kOk);
     CHECK(waiting.get() == Errc::kOk);
-    CHECK(pair.consumer().try_peek().result == Errc::kWouldBlock);
+    CHECK(pair.consumer().try_peek().error() == Errc::kWouldBlock);
     REQUIRE(pair.producer().commit(3, 2) == Errc::kOk);  // the claim is still there
-    CHECK(text_of(pair.consumer().try_peek().message.payload) == "yes");
+    CHECK(text_of(pair.consumer().try_peek()->payload) == "yes");
   }
   SECTION("of a release, while another thread waits for the next message") {
     REQUIRE(pair.producer().try_send(bytes_of("x"), 1) == Errc::kOk);
-    REQUIRE(pair.consumer().try_peek().result == Errc::kOk);
+    REQUIRE(pair.consumer().try_peek().error() == Errc::kOk);
     REQUIRE(pair.consumer().release() == Errc::kOk);
     auto waiting = std::async(std::launch::async, [&] { return pair.consumer().peek(soon()); });
     CHECK(comes_to_misuse(pair.consumer(), [&] { return pair.consumer().release(); }));
     REQUIRE(pair.producer().try_send(bytes_of("it"), 3) == Errc::kOk);
-    CHECK(text_of(waiting.get().message.payload) == "it");
+    CHECK(text_of(waiting.get()->payload) == "it");
     CHECK(pair.consumer().release() == Errc::kOk);
     CHECK(pair.consumer().counters().messages_received == 2);
   }
@@ -121,13 +121,13 @@ TEST_CASE("A claim goes with its producer where that is moved") {
   ChannelPair pair({});
   const std::size_t size = GENERATE(std::size_t{3}, std::size_t{300});
   const std::string text(size, 'm');
-  const Claim claim = pair.producer().try_claim(size);
-  REQUIRE(claim.result == Errc::kOk);
+  const auto claim = pair.producer().try_claim(size);
+  REQUIRE(claim.ok());
   ChannelProducer moved = std::move(pair.producer());
-  std::memcpy(claim.payload.data(), text.data(), size);
+  std::memcpy(claim->data(), text.data(), size);
   pair.producer() = std::move(moved);
   REQUIRE(pair.producer().commit(size, 7) == Errc::kOk);
-  CHECK(text_of(pair.consumer().try_peek().message.payload) == text);
+  CHECK(text_of(pair.consumer().try_peek()->payload) == text);
 }
 
 TEST_CASE("interrupt ends the wait under way, or the next, once") {
@@ -138,35 +138,35 @@ TEST_CASE("interrupt ends the wait under way, or the next, once") {
   SECTION("of a producer that claims") {
     ChannelPair pair(options);
     const std::string large(kLarge, 'x');
-    while (pair.producer().try_send(bytes_of(large), 1) == Errc::kOk) {
+    while (pair.producer().try_send(bytes_of(large), 1).ok()) {
     }
     check_interrupt(
-        [&](Deadline deadline) { return pair.producer().claim(kLarge, deadline).result; },
+        [&](Deadline deadline) { return pair.producer().claim(kLarge, deadline).error(); },
         [&] { pair.producer().interrupt(); });
     CHECK(pair.producer().status().ok());
-    REQUIRE(pair.consumer().try_peek().result == Errc::kOk);
+    REQUIRE(pair.consumer().try_peek().error() == Errc::kOk);
     REQUIRE(pair.consumer().release() == Errc::kOk);
-    CHECK(pair.producer().claim(1, soon()).result == Errc::kOk);
+    CHECK(pair.producer().claim(1, soon()).error() == Errc::kOk);
   }
   SECTION("of a consumer that peeks") {
     ChannelPair pair(options);
-    check_interrupt([&](Deadline deadline) { return pair.consumer().peek(deadline).result; },
+    check_interrupt([&](Deadline deadline) { return pair.consumer().peek(deadline).error(); },
                     [&] { pair.consumer().interrupt(); });
     CHECK(pair.consumer().status().ok());
     REQUIRE(pair.producer().try_send({}, 4) == Errc::kOk);
-    CHECK(pair.consumer().peek(soon()).message.type == 4);
+    CHECK(pair.consumer().peek(soon())->type == 4);
   }
   SECTION("of a duplex that waits for what comes next") {
     const TemporaryDirectory directory;
     auto [duplex, other] =
         make_ends<Duplex, Duplex>(directory.file("duplex.sock"), options, options);
     Duplex& waits = duplex;
-    check_interrupt([&](Deadline deadline) { return waits.next(deadline).result; },
+    check_interrupt([&](Deadline deadline) { return waits.next(deadline).error(); },
                     [&] { waits.interrupt(); });
     CHECK(waits.status().ok());
     REQUIRE(other.try_send({}, 5) == Errc::kOk);
-    CHECK(waits.next(soon()).type == 5);
-    check_interrupt([&](Deadline deadline) { return waits.wait_any(deadline).result; },
+    CHECK(waits.next(soon())->type == 5);
+    check_interrupt([&](Deadline deadline) { return waits.wait_any(deadline).error(); },
                     [&] { waits.interrupt(); });
   }
 }
@@ -178,33 +178,32 @@ TEST_CASE("A deadline of now that finds nothing would block, and one that passes
   std::array<std::byte, kLarge> buffer;
   const TemporaryDirectory directory;
   auto [duplex, other] = make_ends<Duplex, Duplex>(directory.file("duplex.sock"), kParks, kParks);
-  REQUIRE(duplex.try_start({}, 0).result == Errc::kOk);
-  while (duplex.try_send(bytes_of(large), 1) == Errc::kOk) {
+  REQUIRE(duplex.try_start({}, 0).error() == Errc::kOk);
+  while (duplex.try_send(bytes_of(large), 1).ok()) {
   }
   ChannelPair pair(kParks);
   for (const auto& [deadline, nothing] :
        {std::pair(Deadline::now(), Errc::kWouldBlock), std::pair(kPast, Errc::kTimedOut),
         std::pair(Deadline(kShort), Errc::kTimedOut)}) {
-    CHECK(pair.consumer().peek(deadline).result == nothing);
-    CHECK(pair.consumer().peek_batch(messages, deadline).result == nothing);
-    CHECK(pair.consumer().receive(buffer, deadline).result == nothing);
-    while (pair.producer().try_send(bytes_of(large), 1) == Errc::kOk) {
+    CHECK(pair.consumer().peek(deadline).error() == nothing);
+    CHECK(pair.consumer().peek_batch(messages, deadline).error() == nothing);
+    CHECK(pair.consumer().receive(buffer, deadline).error() == nothing);
+    while (pair.producer().try_send(bytes_of(large), 1).ok()) {
     }
-    CHECK(pair.producer().claim(kLarge, deadline).result == nothing);
+    CHECK(pair.producer().claim(kLarge, deadline).error() == nothing);
     CHECK(pair.producer().send(bytes_of(large), 1, deadline) == nothing);
-    CHECK(pair.producer().send_batch(batch, deadline).result == nothing);
+    CHECK(pair.producer().send_batch(batch, deadline).error() == nothing);
     CHECK(pair.producer().drain(deadline) == nothing);
-    while (pair.consumer().try_receive(buffer).result == Errc::kOk) {
+    while (pair.consumer().try_receive(buffer).error() == Errc::kOk) {
     }
-    CHECK(duplex.next(deadline).result == nothing);
-    const Arrival arrival = duplex.wait_any(deadline);
-    CHECK(arrival.result == nothing);
-    CHECK(arrival.kind == Arrival::Kind::kNothing);
-    const Reply none = duplex.finish_any(deadline);
-    CHECK(none.result == nothing);
-    CHECK(none.call == 0);
+    CHECK(duplex.next(deadline).error() == nothing);
+    const Result<Arrival> arrival = duplex.wait_any(deadline);
+    CHECK(arrival.error() == nothing);
+    const Result<Reply> none = duplex.finish_any(deadline);
+    CHECK(none.error() == nothing);
+    CHECK(none->call == 0);
     CHECK(duplex.send(bytes_of(large), 1, deadline) == nothing);
-    CHECK(duplex.start(bytes_of(large), 1, deadline).result == nothing);
+    CHECK(duplex.start(bytes_of(large), 1, deadline).error() == nothing);
   }
 }
 
@@ -232,7 +231,7 @@ TEST_CASE(
     ChannelPair pair(kParks);
     signal();
     REQUIRE(signalled() == 2);
-    CHECK(while_it_waits([&] { return pair.consumer().peek(soon()).result; },
+    CHECK(while_it_waits([&] { return pair.consumer().peek(soon()).error(); },
                          [&] { CHECK(pair.producer().try_send({}, 1) == Errc::kOk); }) ==
           Errc::kOk);
     CHECK(signalled() == 1);  // the producer has not slept

@@ -170,7 +170,7 @@ absl::Status Book::take_records(const FollowedRecords& records) {
 
 absl::Status Book::take_event(const Event& event) {
   if (auto status = check_schema(event.schema); !status.ok()) return status;
-  const bool begins = event.kind == ItemKind::kSession || event.kind == ItemKind::kReset;
+  const bool begins = event.kind == EventKind::kSession || event.kind == EventKind::kReset;
   if (begins) view_ = BookFormat(options_.follow.bus, event.session_id);
   if (filter_ && begins) {
     const absl::Status chosen =
@@ -181,14 +181,14 @@ absl::Status Book::take_event(const Event& event) {
     books_.take(event);
     return absl::OkStatus();
   }
-  if (event.kind != ItemKind::kCaughtUp || options_.live) {
+  if (event.kind != EventKind::kCaughtUp || options_.live) {
     print_event(event);
     screen_.keep();
   }
-  if (event.kind == ItemKind::kCaughtUp) caught_up_ns_ = monotonic_ns();
-  const bool is_loss = event.kind == ItemKind::kLost && event.gap.count() > 0;
-  const bool is_skipped = event.kind == ItemKind::kGap && options_.follow.on_gap == "skip";
-  if (event.kind == ItemKind::kSnapshotComplete || is_loss) {
+  if (event.kind == EventKind::kCaughtUp) caught_up_ns_ = monotonic_ns();
+  const bool is_loss = event.kind == EventKind::kLost && event.gap.count() > 0;
+  const bool is_skipped = event.kind == EventKind::kGap && options_.follow.on_gap == "skip";
+  if (event.kind == EventKind::kSnapshotComplete || is_loss) {
     const Sequence first = is_loss ? event.gap.last + 1 : event.sequence;
     if (auto status = check_beginning(first); !status.ok()) return status;
   }

@@ -52,15 +52,15 @@ template <typename Look, typename Block, typename Rest>
 auto look_or_wait(const std::string& how, const Look& look, const Block& block, const Rest& rest) {
   constexpr int kLooksPerClock = 32;
   auto seen = look();
-  if (seen.result != Errc::kWouldBlock) return seen;
+  if (seen.error() != Errc::kWouldBlock) return seen;
   if (how == "busy") {
     seen = block(Deadline(std::chrono::nanoseconds(kBusyTurnNs)));
-    if (seen.result == Errc::kTimedOut) seen.result = Errc::kWouldBlock;
+    if (seen.error() == Errc::kTimedOut) seen = Errc::kWouldBlock;
     return seen;
   }
   const std::uint64_t until_ns = how == "backoff" ? monotonic_ns() + kSpinNs : 0;
   for (int looks = 1; until_ns != 0; ++looks) {
-    if (seen = look(); seen.result != Errc::kWouldBlock) return seen;
+    if (seen = look(); seen.error() != Errc::kWouldBlock) return seen;
     spin_pause();
     if (looks % kLooksPerClock == 0 && monotonic_ns() >= until_ns) break;
   }

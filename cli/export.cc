@@ -64,8 +64,8 @@ FollowOptions follow_options(const ExportOptions& options) {
 // What is there now has been seen: the join is complete, or no publisher is left to add to it.
 bool at_the_end(const Event* event) {
   return event != nullptr &&
-         (event->kind == ItemKind::kCaughtUp || event->kind == ItemKind::kClosed ||
-          event->kind == ItemKind::kPublisherGone);
+         (event->kind == EventKind::kCaughtUp || event->kind == EventKind::kClosed ||
+          event->kind == EventKind::kPublisherGone);
 }
 
 absl::Status interrupted(const std::string& out, std::uint64_t records) {
@@ -132,7 +132,7 @@ int Export::run() {
     return write(RecordBatch::of(source->subscriber(), records.bytes));
   };
   handlers.on_event = [](const Event& event) {
-    if (event.kind == ItemKind::kLost || event.kind == ItemKind::kReset) print_event(event);
+    if (event.kind == EventKind::kLost || event.kind == EventKind::kReset) print_event(event);
     return absl::OkStatus();
   };
   bool complete = false;

@@ -20,6 +20,7 @@
 #include "cli/text_option.h"
 #include "cli/wait_option.h"
 #include "monitor/json_text.h"
+#include "os/deadline.h"
 #include "os/kernel.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/fold/entry_digest.h"
@@ -115,10 +116,13 @@ FollowResult Loop::run() {
   while (!stop_requested()) {
     const std::uint64_t now = monotonic_ns();
     if (!tick(now)) break;
-    const Batch batch = source_.read(room(), Deadline::at_monotonic_ns(now + kTickNs));
-    if (batch.result == Errc::kTooSmall) {
-      rows_.resize(kBatchRecords * batch.row_bytes);
-    } else if (!take(batch)) {
+    const Result<Batch> batch = source_.read(room(), Deadline::at_monotonic_ns(now + kTickNs));
+    if (batch == Errc::kTooSmall) {
+      rows_.resize(kBatchRecords * batch->row_bytes);
+    } else if (batch.ok()) {
+      if (!take(*batch)) break;
+    } else if (!came_to_nothing(batch.error()) && batch != Errc::kInterrupted) {
+      result_.status = source_.status();
       break;
     }
   }
@@ -137,13 +141,11 @@ std::span<std::byte> Loop::room() {
 
 bool Loop::take(const Batch& batch) {
   switch (batch.kind) {
-    case Batch::Kind::kNothing:
-      return true;
-    case Batch::Kind::kEvent:
+    case ItemKind::kEvent:
       return take_event(*batch.event);
-    case Batch::Kind::kState:
+    case ItemKind::kState:
       return take_state(batch);
-    case Batch::Kind::kRecords:
+    case ItemKind::kRecord:
       break;
   }
   return take_records({.first = batch.first,
@@ -212,13 +214,13 @@ void Loop::print_schema_note(const std::string& note) {
 }
 
 bool Loop::take_event(const Event& event) {
-  if (event.kind == ItemKind::kSession || event.kind == ItemKind::kReset) {
+  if (event.kind == EventKind::kSession || event.kind == EventKind::kReset) {
     schema_ = event.schema;
     description_ = event.description;
     record_bytes_ = event.record_bytes;
     rows_.resize(kBatchRecords * record_bytes_);
     print_schema_note(event.schema_note);
-    if (event.kind == ItemKind::kSession && !event.text.empty()) {
+    if (event.kind == EventKind::kSession && !event.text.empty()) {
       progress_.clear();
       say(LogEntry{LogLevel::kWarning, "no-place", event.text});
     }
@@ -226,21 +228,17 @@ bool Loop::take_event(const Event& event) {
   }
   progress_.clear();
   const bool is_one_journal = options_.one_journal || !options_.journal_id.empty();
-  if (is_one_journal && event.kind == ItemKind::kReset) {
+  if (is_one_journal && event.kind == EventKind::kReset) {
     result_.closed = true;
     return false;
   }
   if (handlers_.on_event && !check(handlers_.on_event(event))) return false;
-  if (event.kind == ItemKind::kGap && options_.on_gap == "stop") result_.stopped_at_gap = true;
-  if (event.kind == ItemKind::kClosed) {
+  if (event.kind == EventKind::kGap && options_.on_gap == "stop") result_.stopped_at_gap = true;
+  if (event.kind == EventKind::kClosed) {
     result_.closed = true;
     if (options_.until_closed) return false;
   }
-  if (event.kind == ItemKind::kSnapshotComplete) result_.state_as_of = event.sequence;
-  if (event.kind == ItemKind::kEnded) {
-    result_.status = source_.status();
-    return false;
-  }
+  if (event.kind == EventKind::kSnapshotComplete) result_.state_as_of = event.sequence;
   return !(handlers_.done && handlers_.done(&event, source_.subscriber().counters().last));
 }
 
@@ -263,16 +261,16 @@ bool Loop::check(const absl::Status& status) {
 
 LogLevel level_of(const Event& event) {
   switch (event.kind) {
-    case ItemKind::kGap:
+    case EventKind::kGap:
       return event.gap.fillable && event.on_gap == OnGap::kFill ? LogLevel::kInfo
                                                                 : LogLevel::kWarning;
-    case ItemKind::kLost:
+    case EventKind::kLost:
       return event.gap.count() > 0 ? LogLevel::kError : LogLevel::kWarning;
-    case ItemKind::kReset:
-    case ItemKind::kStale:
-    case ItemKind::kPublisherGone:
-    case ItemKind::kNoSnapshot:
-    case ItemKind::kBehind:
+    case EventKind::kReset:
+    case EventKind::kStale:
+    case EventKind::kPublisherGone:
+    case EventKind::kNoSnapshot:
+    case EventKind::kBehind:
       return LogLevel::kWarning;
     default:
       return LogLevel::kInfo;
@@ -286,36 +284,30 @@ std::string describe(const Event& event) {
                                          name_of(gap.cause), ")");
   const std::string because = event.text.empty() ? std::string() : absl::StrCat(": ", event.text);
   switch (event.kind) {
-    case ItemKind::kGap:
+    case EventKind::kGap:
       return absl::StrCat("gap ", range, gap.fillable ? ", the journal has it" : "", because);
-    case ItemKind::kLost:
+    case EventKind::kLost:
       return absl::StrCat("lost ", range, because);
-    case ItemKind::kSession:
+    case EventKind::kSession:
       return absl::StrCat("session continues at ", event.sequence);
-    case ItemKind::kReset:
+    case EventKind::kReset:
       return absl::StrCat("reset at ", event.sequence, because);
-    case ItemKind::kCaughtUp:
+    case EventKind::kCaughtUp:
       return absl::StrCat("caught up at ", event.sequence, because);
-    case ItemKind::kStale:
+    case EventKind::kStale:
       return absl::StrCat("stale: no record after ", event.sequence);
-    case ItemKind::kPublisherGone:
+    case EventKind::kPublisherGone:
       return absl::StrCat("publisher gone after ", event.sequence, "; waiting for it or a new one");
-    case ItemKind::kClosed:
+    case EventKind::kClosed:
       return absl::StrCat("closed cleanly after ", event.sequence);
-    case ItemKind::kEnded:
-      return absl::StrCat("ended", because);
-    case ItemKind::kSnapshotComplete:
+    case EventKind::kSnapshotComplete:
       return absl::StrCat("snapshot complete at ", event.sequence, because);
-    case ItemKind::kNoSnapshot:
+    case EventKind::kNoSnapshot:
       return absl::StrCat("no snapshot", because);
-    case ItemKind::kBehind:
+    case EventKind::kBehind:
       return absl::StrCat("behind after ", event.sequence, because);
-    case ItemKind::kLive:
+    case EventKind::kLive:
       return absl::StrCat("live after ", event.sequence);
-    case ItemKind::kNothing:
-    case ItemKind::kRecord:
-    case ItemKind::kState:
-      break;
   }
   return {};
 }
@@ -508,9 +500,9 @@ void print_summary(const FollowResult& result, const Latencies* latencies) {
 }
 
 void print_event(const Event& event) {
-  if (event.is_first_session || (event.kind == ItemKind::kEnded && !event.text.empty())) return;
+  if (event.is_first_session) return;
   LogEntry entry{level_of(event), name_of(event.kind), describe(event)};
-  if (event.kind == ItemKind::kGap || event.kind == ItemKind::kLost) {
+  if (event.kind == EventKind::kGap || event.kind == EventKind::kLost) {
     entry.fields = {{"first", event.gap.first},
                     {"last", event.gap.last},
                     {"count", event.gap.count()},

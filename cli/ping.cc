@@ -95,16 +95,16 @@ absl::Status Ping::no_reply(Errc result) const {
 absl::Status Ping::round_trip() {
   last_ns_ = 0;
   const std::uint64_t begin_ns = monotonic_ns();
-  const StartedCall call =
+  const Result<CallId> call =
       duplex_->start(payload_, kPingType, Deadline::at_monotonic_ns(begin_ns + kReplyNs));
-  if (call.result != Errc::kOk) return no_reply(call.result);
+  if (!call.ok()) return no_reply(call.error());
   for (std::uint64_t turn_ns = begin_ns; !stop_requested();) {
     turn_ns += kBusyTurnNs;
-    const Reply reply = duplex_->finish_any(Deadline::at_monotonic_ns(turn_ns));
-    if (reply.result == Errc::kTimedOut && reply.call == 0) continue;
+    const Result<Reply> reply = duplex_->finish_any(Deadline::at_monotonic_ns(turn_ns));
+    if (reply.error() == Errc::kTimedOut && reply->call == 0) continue;
     const std::uint64_t end_ns = monotonic_ns();
-    if (reply.result != Errc::kOk) return no_reply(reply.result);
-    if (reply.is_error || !std::ranges::equal(reply.payload, payload_)) {
+    if (!reply.ok()) return no_reply(reply.error());
+    if (reply->is_error || !std::ranges::equal(reply->payload, payload_)) {
       return make_error(Errc::kProtocol,
                         absl::StrCat(options_.place.connect,
                                      " did not return the bytes it was sent; check that `lapwing "
@@ -195,13 +195,13 @@ class Echo {
 
  private:
   absl::Status serve(Duplex duplex, ChannelWait& wait);
-  Incoming next(Duplex& duplex, ChannelWait& wait) const;
+  Result<Incoming> next(Duplex& duplex, ChannelWait& wait) const;
 
   const PingOptions& options_;
 };
 
 // kWouldBlock: nothing came, look around.
-Incoming Echo::next(Duplex& duplex, ChannelWait& wait) const {
+Result<Incoming> Echo::next(Duplex& duplex, ChannelWait& wait) const {
   return look_or_wait(
       options_.channel.wait, [&] { return duplex.try_next(); },
       [&](Deadline deadline) { return duplex.next(deadline); },
@@ -213,15 +213,15 @@ Incoming Echo::next(Duplex& duplex, ChannelWait& wait) const {
 absl::Status Echo::serve(Duplex duplex, ChannelWait& wait) {
   while (!stop_requested()) {
     if (!wait.status().ok()) return wait.status();
-    const Incoming incoming = next(duplex, wait);
-    if (incoming.result == Errc::kWouldBlock) continue;
-    if (incoming.result == Errc::kClosed) break;
-    if (incoming.result != Errc::kOk) return duplex.status();
-    if (!incoming.is_call()) continue;
-    const Errc replied = duplex.reply(incoming.call, incoming.payload, incoming.type,
-                                      std::chrono::nanoseconds(kReplyNs));
-    if (replied == Errc::kClosed) break;
-    if (replied != Errc::kOk) return duplex.status();
+    const Result<Incoming> incoming = next(duplex, wait);
+    if (incoming.error() == Errc::kWouldBlock) continue;
+    if (incoming.error() == Errc::kClosed) break;
+    if (!incoming.ok()) return duplex.status();
+    if (!incoming->is_call()) continue;
+    const Result<> replied = duplex.reply(incoming->call, incoming->payload, incoming->type,
+                                          std::chrono::nanoseconds(kReplyNs));
+    if (replied.error() == Errc::kClosed) break;
+    if (!replied.ok()) return duplex.status();
   }
   return absl::OkStatus();
 }

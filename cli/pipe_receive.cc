@@ -20,21 +20,21 @@ absl::Status PipeReceiver::run(ChannelConsumer& consumer, ChannelWait& wait) {
 absl::Status PipeReceiver::receive_all() {
   while (!stop_requested()) {
     if (!wait_->status().ok()) return wait_->status();
-    const PeekBatch batch = next_batch();
+    const Result<std::size_t> batch = next_batch();
     if (output_closed_) return writer_.closed();
-    if (batch.result == Errc::kWouldBlock) continue;
-    if (batch.result != Errc::kOk) return ended(batch.result);
-    if (absl::Status status = write(batch.count); !status.ok()) return status;
+    if (batch.error() == Errc::kWouldBlock) continue;
+    if (!batch.ok()) return ended(batch.error());
+    if (absl::Status status = write(*batch); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
 // kWouldBlock: nothing came, look around.
-PeekBatch PipeReceiver::next_batch() {
+Result<std::size_t> PipeReceiver::next_batch() {
   return look_or_wait(
       options_.channel.wait, [&] { return consumer_->try_peek_batch(batch_); },
       [&](Deadline deadline) {
-        const PeekBatch batch = consumer_->peek_batch(batch_, deadline);
+        const Result<std::size_t> batch = consumer_->peek_batch(batch_, deadline);
         wait_->look();
         return batch;
       },
@@ -55,8 +55,8 @@ absl::Status PipeReceiver::write(std::size_t count) {
   tally_.messages += written.messages;
   received_ += written.messages;
   if (written.messages == 0) return written.status;
-  const Errc released = consumer_->release(messages, written.messages);
-  return released == Errc::kOk || !written.status.ok() ? written.status : ended(released);
+  const Result<> released = consumer_->release(messages, written.messages);
+  return released.ok() || !written.status.ok() ? written.status : ended(released.error());
 }
 
 absl::Status PipeReceiver::ended(Errc result) {

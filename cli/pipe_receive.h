@@ -33,7 +33,7 @@ class PipeReceiver {
 
  private:
   absl::Status receive_all();
-  PeekBatch next_batch();
+  Result<std::size_t> next_batch();
   absl::Status write(std::size_t count);
   absl::Status ended(Errc result);
 

@@ -50,10 +50,8 @@ absl::Status PipeSender::await_input() {
   const ChannelWait::Ready ready = wait_->wait(producer_->fd(), STDIN_FILENO, POLLIN);
   if (ready.channel) {
     (void)producer_->arm(0);  // takes the packets that wait
-    const Claim room = producer_->try_claim(0);
-    if (room.result != Errc::kOk && room.result != Errc::kWouldBlock) {
-      return peer_ended();
-    }
+    const auto room = producer_->try_claim(0);
+    if (!room.ok() && room.error() != Errc::kWouldBlock) return peer_ended();
   }
   if (!ready.stream) return absl::OkStatus();
   return lines_ ? send_lines() : send_raw();
@@ -61,15 +59,15 @@ absl::Status PipeSender::await_input() {
 
 // What one read gives is a message, read into the channel's own memory.
 absl::Status PipeSender::send_raw() {
-  const Claim room = await_room(producer_->message_bytes_max());
-  if (room.result == Errc::kWouldBlock) return absl::OkStatus();  // a stop
-  if (room.result != Errc::kOk) return peer_ended();
-  const ssize_t got = read(STDIN_FILENO, room.payload.data(), room.payload.size());
+  const auto room = await_room(producer_->message_bytes_max());
+  if (room.error() == Errc::kWouldBlock) return absl::OkStatus();  // a stop
+  if (!room.ok()) return peer_ended();
+  const ssize_t got = read(STDIN_FILENO, room->data(), room->size());
   if (got < 0 && errno != EINTR && errno != EAGAIN) return read_error(errno);
   at_end_ = got == 0;
   if (got <= 0) return absl::OkStatus();
   const auto bytes = static_cast<std::size_t>(got);
-  if (producer_->commit(bytes, options_.type) != Errc::kOk) return peer_ended();
+  if (!producer_->commit(bytes, options_.type).ok()) return peer_ended();
   ++sent_;
   ++tally_.messages;
   tally_.bytes += bytes;
@@ -90,17 +88,17 @@ absl::Status PipeSender::send_read_lines() {
       (void)producer_->commit_staged();
       return too_long(absl::StrCat(line->size(), " bytes"));
     }
-    const Claim room = await_room(line->size());
-    if (room.result == Errc::kWouldBlock) break;  // a stop
-    if (room.result != Errc::kOk) return peer_ended();
-    if (!line->empty()) std::memcpy(room.payload.data(), line->data(), line->size());
-    if (producer_->stage(line->size(), options_.type) != Errc::kOk) return peer_ended();
+    const auto room = await_room(line->size());
+    if (room.error() == Errc::kWouldBlock) break;  // a stop
+    if (!room.ok()) return peer_ended();
+    if (!line->empty()) std::memcpy(room->data(), line->data(), line->size());
+    if (!producer_->stage(line->size(), options_.type).ok()) return peer_ended();
     ++sent_;
     ++tally_.messages;
     tally_.bytes += line->size();
     lines_->take();
   }
-  if (producer_->commit_staged() != Errc::kOk) return peer_ended();
+  if (!producer_->commit_staged().ok()) return peer_ended();
   if (!stop_requested() && lines_->unread() > producer_->message_bytes_max()) {
     return too_long(absl::StrCat("more than ", producer_->message_bytes_max(), " bytes"));
   }
@@ -108,12 +106,12 @@ absl::Status PipeSender::send_read_lines() {
 }
 
 // Room for a message; kWouldBlock if a stop was requested first.
-Claim PipeSender::await_room(std::size_t size) {
+Result<std::span<std::byte>> PipeSender::await_room(std::size_t size) {
   for (;;) {
-    const Claim room = look_or_wait(
+    const auto room = look_or_wait(
         options_.channel.wait, [&] { return producer_->try_claim(size); },
         [&](Deadline deadline) {
-          const Claim claimed = producer_->claim(size, deadline);
+          const auto claimed = producer_->claim(size, deadline);
           wait_->look();
           return claimed;
         },
@@ -121,16 +119,16 @@ Claim PipeSender::await_room(std::size_t size) {
           if (producer_->arm(size)) wait_->wait(producer_->fd(), -1, 0);
         });
     const bool goes_on = !stop_requested() && wait_->status().ok();
-    if (room.result != Errc::kWouldBlock || !goes_on) return room;
+    if (room.error() != Errc::kWouldBlock || !goes_on) return room;
   }
 }
 
 // The end is an end only when the other side has everything.
 absl::Status PipeSender::drain() {
   while (!stop_requested()) {
-    const Errc drained = producer_->drain(std::chrono::nanoseconds(kBusyTurnNs));
-    if (drained == Errc::kOk) break;
-    if (drained != Errc::kTimedOut) {
+    const Result<> drained = producer_->drain(std::chrono::nanoseconds(kBusyTurnNs));
+    if (drained.ok()) break;
+    if (drained.error() != Errc::kTimedOut) {
       if (producer_->counters().messages_released == sent_) break;
       return peer_ended();
     }

@@ -37,7 +37,7 @@ class PipeSender {
   absl::Status send_raw();
   absl::Status send_lines();
   absl::Status send_read_lines();
-  Claim await_room(std::size_t size);
+  Result<std::span<std::byte>> await_room(std::size_t size);
   absl::Status await_input();
   absl::Status drain();
   absl::Status peer_ended();

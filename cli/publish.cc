@@ -282,7 +282,7 @@ absl::Status Publish::publish(FeedBatch batch) {
   if (!pacer_->wait(batch.time_ns, count)) return absl::OkStatus();  // stopped: play() ends
   if (restamped_) restamped_->stamp(batch.records, wall_ns());
   const std::uint64_t began = options_.summary ? monotonic_ns() : 0;
-  if (publisher_->publish_batch(batch.records) == kNoSequence) {
+  if (!publisher_->publish_batch(batch.records).ok()) {
     return publisher_->last_error();
   }
   if (options_.summary) publish_ns_.add((monotonic_ns() - began) / count, count);

@@ -213,7 +213,7 @@ int Record::run() {
     if (event.is_first_session) {
       notify_ready(absl::StrCat("recording ", options_.follow.bus, " into ", options_.out));
     }
-    if (event.kind != ItemKind::kSnapshotComplete) return absl::OkStatus();
+    if (event.kind != EventKind::kSnapshotComplete) return absl::OkStatus();
     return recording_.end_state(RecordBatch::of(subscriber));
   };
   handlers.on_tick = [&] { return tick(); };

@@ -58,7 +58,7 @@ struct TailOptions {
 nlohmann::ordered_json event_json(const Event& event) {
   nlohmann::ordered_json line = {{"event", name_of(event.kind)}};
   if (event.sequence != kNoSequence) line["seq"] = event.sequence;
-  if (event.kind == ItemKind::kGap || event.kind == ItemKind::kLost) {
+  if (event.kind == EventKind::kGap || event.kind == EventKind::kLost) {
     line["first"] = event.gap.first;
     line["last"] = event.gap.last;
     line["cause"] = name_of(event.gap.cause);
@@ -212,7 +212,7 @@ int Tail::run() {
     return show_state(entry, source->subscriber());
   };
   handlers.on_event = [&](const Event& event) {
-    const bool begins = event.kind == ItemKind::kSession || event.kind == ItemKind::kReset;
+    const bool begins = event.kind == EventKind::kSession || event.kind == EventKind::kReset;
     if (!filter_ || !begins) return show_event(event);
     const absl::Status chosen =
         filter_->begin(options_.follow.bus, event.description.get(), event.session_id);

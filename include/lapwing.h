@@ -319,18 +319,18 @@ enum {
 /* Kinds of events: docs/events.md. `sequence` is the event's, as described. */
 typedef uint32_t lapwing_event_kind;
 enum {
-  LAPWING_EVENT_GAP = 2,      /* first to last did not come from the ring; fillable: they follow */
-  LAPWING_EVENT_LOST = 3,     /* nothing can give first to last */
-  LAPWING_EVENT_SESSION = 4,  /* a session begins at `sequence`: the first one, or the next */
-  LAPWING_EVENT_RESET = 5,    /* another history begins at `sequence` */
-  LAPWING_EVENT_CAUGHT_UP = 6,      /* everything up to the join, `sequence`, was delivered */
-  LAPWING_EVENT_STALE = 7,          /* the publisher lives and is silent */
-  LAPWING_EVENT_PUBLISHER_GONE = 8, /* it ended without closing; the next one is waited for */
-  LAPWING_EVENT_CLOSED = 9,         /* the session was closed after `sequence` */
-  LAPWING_EVENT_SNAPSHOT_COMPLETE = 12, /* the state is complete, as of `sequence` */
-  LAPWING_EVENT_NO_SNAPSHOT = 13, /* no checkpoint can be used; `sequence` comes first */
-  LAPWING_EVENT_BEHIND = 14,      /* fallen behind behind_records or behind_ns */
-  LAPWING_EVENT_LIVE = 15         /* everything that was published is taken */
+  LAPWING_EVENT_GAP = 1,      /* first to last did not come from the ring; fillable: they follow */
+  LAPWING_EVENT_LOST = 2,     /* nothing can give first to last */
+  LAPWING_EVENT_SESSION = 3,  /* a session begins at `sequence`: the first one, or the next */
+  LAPWING_EVENT_RESET = 4,    /* another history begins at `sequence` */
+  LAPWING_EVENT_CAUGHT_UP = 5,      /* everything up to the join, `sequence`, was delivered */
+  LAPWING_EVENT_STALE = 6,          /* the publisher lives and is silent */
+  LAPWING_EVENT_PUBLISHER_GONE = 7, /* it ended without closing; the next one is waited for */
+  LAPWING_EVENT_CLOSED = 8,         /* the session was closed after `sequence` */
+  LAPWING_EVENT_SNAPSHOT_COMPLETE = 9, /* the state is complete, as of `sequence` */
+  LAPWING_EVENT_NO_SNAPSHOT = 10, /* no checkpoint can be used; `sequence` comes first */
+  LAPWING_EVENT_BEHIND = 11,      /* fallen behind behind_records or behind_ns */
+  LAPWING_EVENT_LIVE = 12         /* everything that was published is taken */
 };
 typedef uint32_t lapwing_cause;
 enum {

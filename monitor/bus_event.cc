@@ -100,33 +100,33 @@ void keep_event(std::deque<BusEvent>& events, BusEvent event) {
   events.erase(std::ranges::find(events, largest, class_of));
 }
 
-const char* name_of(EventKind kind) {
+const char* name_of(BusEventKind kind) {
   switch (kind) {
-    case EventKind::kAttached:
+    case BusEventKind::kAttached:
       return "attached";
-    case EventKind::kDetached:
+    case BusEventKind::kDetached:
       return "detached";
-    case EventKind::kGap:
+    case BusEventKind::kGap:
       return "gap";
-    case EventKind::kLoss:
+    case BusEventKind::kLoss:
       return "loss";
-    case EventKind::kRefused:
+    case BusEventKind::kRefused:
       return "refused";
-    case EventKind::kDropped:
+    case BusEventKind::kDropped:
       return "dropped";
-    case EventKind::kStall:
+    case BusEventKind::kStall:
       return "stall";
-    case EventKind::kJournalFailed:
+    case BusEventKind::kJournalFailed:
       return "journal-failed";
-    case EventKind::kJournalShed:
+    case BusEventKind::kJournalShed:
       return "journal-shed";
-    case EventKind::kKilled:
+    case BusEventKind::kKilled:
       return "killed";
-    case EventKind::kSession:
+    case BusEventKind::kSession:
       return "session";
-    case EventKind::kMissing:
+    case BusEventKind::kMissing:
       return "missing";
-    case EventKind::kForgotten:
+    case BusEventKind::kForgotten:
       return "forgotten";
   }
   return "unknown";
@@ -134,13 +134,13 @@ const char* name_of(EventKind kind) {
 
 bool is_bad(const BusEvent& event) {
   switch (event.kind) {
-    case EventKind::kLoss:
-    case EventKind::kJournalFailed:
-    case EventKind::kJournalShed:
-    case EventKind::kKilled:
-    case EventKind::kMissing:
+    case BusEventKind::kLoss:
+    case BusEventKind::kJournalFailed:
+    case BusEventKind::kJournalShed:
+    case BusEventKind::kKilled:
+    case BusEventKind::kMissing:
       return true;
-    case EventKind::kDetached:
+    case BusEventKind::kDetached:
       return event.lost != 0;
     default:
       return false;
@@ -149,35 +149,35 @@ bool is_bad(const BusEvent& event) {
 
 std::string sentence_of(const BusEvent& event) {
   switch (event.kind) {
-    case EventKind::kAttached:
+    case BusEventKind::kAttached:
       return absl::StrCat(client_of(event), " attached");
-    case EventKind::kDetached:
+    case BusEventKind::kDetached:
       return absl::StrCat(client_of(event), " left at sequence ", event.position, ": ",
                           counts_of(event));
-    case EventKind::kGap:
+    case BusEventKind::kGap:
       return absl::StrCat(client_of(event), " met ", count_text(event.gaps, "gap"),
                           " before sequence ", event.position, " and lost nothing");
-    case EventKind::kLoss:
+    case BusEventKind::kLoss:
       return absl::StrCat(client_of(event), " lost ", count_text(event.lost, "record"), " in ",
                           count_text(event.gaps, "gap"), " before sequence ", event.position);
-    case EventKind::kRefused:
+    case BusEventKind::kRefused:
       return drop_of(event, " was refused");
-    case EventKind::kDropped:
+    case BusEventKind::kDropped:
       return drop_of(event, " was disconnected");
-    case EventKind::kStall:
+    case BusEventKind::kStall:
       return absl::StrCat(event.count, event.count == 1 ? " publish" : " publishes",
                           " waited for the journal for more than a millisecond");
-    case EventKind::kJournalFailed:
+    case BusEventKind::kJournalFailed:
       return absl::StrCat("the journal failed: ", std::strerror(event.sys_errno));
-    case EventKind::kJournalShed:
+    case BusEventKind::kJournalShed:
       return "journaling was stopped: the disk is too slow";
-    case EventKind::kKilled:
+    case BusEventKind::kKilled:
       return killed_sentence(event);
-    case EventKind::kSession:
+    case BusEventKind::kSession:
       return session_sentence(event);
-    case EventKind::kMissing:
+    case BusEventKind::kMissing:
       return missing_sentence(event);
-    case EventKind::kForgotten:
+    case BusEventKind::kForgotten:
       return absl::StrCat(printable(event.text), " removed ", client_of(event),
                           " from the list of missing subscribers");
   }

@@ -17,8 +17,8 @@ namespace lapwing {
 struct BusEvent {
   std::uint64_t number = 0;  // 1 is the first of the publisher's session
   std::uint64_t wall_ns = 0;
-  EventKind kind = EventKind::kAttached;  // any number: it is what a peer sent
-  DropReason reason{};                    // likewise; 0: none
+  BusEventKind kind = BusEventKind::kAttached;  // any number: it is what a peer sent
+  DropReason reason{};                          // likewise; 0: none
   int sys_errno = 0;
   std::uint32_t pid = 0;
   std::uint32_t uid = 0;
@@ -48,7 +48,7 @@ absl::StatusOr<BusEvents> ask_events(const std::string& directory, std::uint64_t
 void keep_event(std::deque<BusEvent>& events, BusEvent event);
 
 // "loss"; "unknown" for a number that has no name.
-const char* name_of(EventKind kind);
+const char* name_of(BusEventKind kind);
 // Whether a person should know of it: records are lost, or soon will be.
 bool is_bad(const BusEvent& event);
 // One sentence without its time: "es-logger (pid 12, user 1000) lost 5 records in 1 gap". May hold

@@ -16,7 +16,7 @@
 namespace lapwing {
 namespace {
 
-std::string sentence(EventKind kind, auto&& change) {
+std::string sentence(BusEventKind kind, auto&& change) {
   BusEvent event;
   event.kind = kind;
   event.pid = 12;
@@ -27,10 +27,10 @@ std::string sentence(EventKind kind, auto&& change) {
 }
 
 TEST_CASE("Each kind of event is a sentence") {
-  CHECK(sentence(EventKind::kAttached, [](BusEvent&) {}) ==
+  CHECK(sentence(BusEventKind::kAttached, [](BusEvent&) {}) ==
         "es-logger (pid 12, user 1000) attached");
   CHECK(
-      sentence(EventKind::kDetached,
+      sentence(BusEventKind::kDetached,
                [](BusEvent& event) {
                  event.position = 900;
                  event.records = 800;
@@ -39,69 +39,69 @@ TEST_CASE("Each kind of event is a sentence") {
                }) ==
       "es-logger (pid 12, user 1000) left at sequence 900: 800 records, 1 gap, 100 lost, 0 filled "
       "from the journal");
-  CHECK(sentence(EventKind::kLoss, [](BusEvent& event) {
+  CHECK(sentence(BusEventKind::kLoss, [](BusEvent& event) {
           event.lost = 1;
           event.gaps = 2;
           event.position = 7;
         }) == "es-logger (pid 12, user 1000) lost 1 record in 2 gaps before sequence 7");
-  CHECK(sentence(EventKind::kRefused, [](BusEvent& event) {
+  CHECK(sentence(BusEventKind::kRefused, [](BusEvent& event) {
           event.name.clear();
           event.reason = DropReason::kPeerNotAllowed;
           event.text = "not\nin the group";
         }) == "a client (pid 12, user 1000) was refused (peer-not-allowed): not?in the group");
-  CHECK(sentence(EventKind::kStall, [](BusEvent& event) { event.count = 1; }) ==
+  CHECK(sentence(BusEventKind::kStall, [](BusEvent& event) { event.count = 1; }) ==
         "1 publish waited for the journal for more than a millisecond");
-  CHECK(sentence(EventKind::kJournalFailed, [](BusEvent& event) { event.sys_errno = ENOSPC; }) ==
+  CHECK(sentence(BusEventKind::kJournalFailed, [](BusEvent& event) { event.sys_errno = ENOSPC; }) ==
         "the journal failed: No space left on device");
-  CHECK(sentence(EventKind::kJournalShed, [](BusEvent&) {}) ==
+  CHECK(sentence(BusEventKind::kJournalShed, [](BusEvent&) {}) ==
         "journaling was stopped: the disk is too slow");
-  CHECK(sentence(EventKind::kKilled, [](BusEvent& event) { event.position = 900; }) ==
+  CHECK(sentence(BusEventKind::kKilled, [](BusEvent& event) { event.position = 900; }) ==
         "the last publisher (pid 12) was killed, crashed or lost power after sequence 900");
   const std::string missing =
       "es-logger (pid 12, user 1000) was attached when the last session ended and has not returned";
-  CHECK(sentence(EventKind::kMissing, [](BusEvent&) {}) == missing);
-  CHECK(sentence(EventKind::kMissing, [](BusEvent& event) { event.text = "stopped"; }) ==
+  CHECK(sentence(BusEventKind::kMissing, [](BusEvent&) {}) == missing);
+  CHECK(sentence(BusEventKind::kMissing, [](BusEvent& event) { event.text = "stopped"; }) ==
         missing + "; its process is stopped");
-  CHECK(sentence(EventKind::kMissing, [](BusEvent& event) { event.text = "ended"; }) ==
+  CHECK(sentence(BusEventKind::kMissing, [](BusEvent& event) { event.text = "ended"; }) ==
         missing + "; its process has ended");
-  CHECK(sentence(EventKind{77}, [](BusEvent&) {}) ==
+  CHECK(sentence(BusEventKind{77}, [](BusEvent&) {}) ==
         "event of kind 77, which this release does not know");
-  CHECK(std::string(name_of(EventKind{77})) == "unknown");
+  CHECK(std::string(name_of(BusEventKind{77})) == "unknown");
 }
 
 TEST_CASE("What is lost, or will be, is bad; who leaves without losses is not") {
-  const auto bad = [](EventKind kind, std::uint64_t lost = 0) {
+  const auto bad = [](BusEventKind kind, std::uint64_t lost = 0) {
     BusEvent event;
     event.kind = kind;
     event.lost = lost;
     return is_bad(event);
   };
-  CHECK(bad(EventKind::kLoss));
-  CHECK(bad(EventKind::kJournalShed));
-  CHECK(bad(EventKind::kDetached, 1));
-  CHECK_FALSE(bad(EventKind::kDetached));
-  CHECK_FALSE(bad(EventKind::kAttached));
+  CHECK(bad(BusEventKind::kLoss));
+  CHECK(bad(BusEventKind::kJournalShed));
+  CHECK(bad(BusEventKind::kDetached, 1));
+  CHECK_FALSE(bad(BusEventKind::kDetached));
+  CHECK_FALSE(bad(BusEventKind::kAttached));
 }
 
 TEST_CASE("However many come and go, what was lost before stays among the events that are kept") {
   std::deque<BusEvent> kept;
   std::uint64_t number = 0;
-  const auto happens = [&](EventKind kind, std::uint64_t lost = 0) {
+  const auto happens = [&](BusEventKind kind, std::uint64_t lost = 0) {
     BusEvent event;
     event.number = ++number;
     event.kind = kind;
     event.lost = lost;
     keep_event(kept, std::move(event));
   };
-  happens(EventKind::kLoss, 5);
-  happens(EventKind::kDetached, 5);
-  happens(static_cast<EventKind>(200));  // of a later release
+  happens(BusEventKind::kLoss, 5);
+  happens(BusEventKind::kDetached, 5);
+  happens(static_cast<BusEventKind>(200));  // of a later release
   for (int i = 0; i < 1'000; ++i) {
-    happens(EventKind::kAttached);
-    happens(EventKind::kDetached);
+    happens(BusEventKind::kAttached);
+    happens(BusEventKind::kDetached);
   }
   REQUIRE(kept.size() == kEventsMax);
-  CHECK(kept[0].kind == EventKind::kLoss);
+  CHECK(kept[0].kind == BusEventKind::kLoss);
   CHECK(kept[1].lost == 5);
   CHECK(kept[2].number == 3);
   CHECK(kept[3].number == number - kEventsMax + 4);
@@ -131,11 +131,11 @@ TEST_CASE("A publisher says who came, what it lost, and with what it left") {
   const BusEvents all = ask(0);
   REQUIRE(all.events.size() == 3);
   CHECK(all.newest == 3);
-  CHECK(all.events[0].kind == EventKind::kAttached);
+  CHECK(all.events[0].kind == BusEventKind::kAttached);
   CHECK(all.events[0].name == "reader");
-  CHECK(all.events[1].kind == EventKind::kLoss);
+  CHECK(all.events[1].kind == BusEventKind::kLoss);
   CHECK(all.events[1].lost == 9);
-  CHECK(all.events[2].kind == EventKind::kDetached);
+  CHECK(all.events[2].kind == BusEventKind::kDetached);
   CHECK(all.events[2].position == 50);
   CHECK(all.events[2].lost == 9);
   CHECK(ask(2).events.size() == 1);

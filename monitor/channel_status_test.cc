@@ -89,7 +89,7 @@ TEST_CASE("Both sides of an open channel are found, each once, the listening one
 TEST_CASE("A direction says its sizes, what was sent, what was received, and what is under way") {
   ChannelPair pair({.capacity = 4096, .message_bytes_max = 1000, .aligned_payloads = true});
   for (int i = 0; i < 5; ++i) REQUIRE(pair.producer().send({}, 0) == Errc::kOk);
-  REQUIRE(pair.consumer().try_peek().result == Errc::kOk);
+  REQUIRE(pair.consumer().try_peek().error() == Errc::kOk);
   REQUIRE(pair.consumer().release() == Errc::kOk);
   const auto channel = find(pair.producer().connection_id());
   REQUIRE(channel);

@@ -24,4 +24,9 @@ constexpr Errc nothing_by(Deadline deadline) {
   return deadline == Deadline::now() ? Errc::kWouldBlock : Errc::kTimedOut;
 }
 
+// Whether a call answered so: there was nothing by its deadline.
+constexpr bool came_to_nothing(Errc error) {
+  return error == Errc::kWouldBlock || error == Errc::kTimedOut;
+}
+
 }  // namespace lapwing

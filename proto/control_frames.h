@@ -98,7 +98,7 @@ enum class DropReason : std::uint32_t {
 };
 inline constexpr std::size_t kDropReasons = 8;
 
-enum class EventKind : std::uint32_t {
+enum class BusEventKind : std::uint32_t {
   kAttached = 1,       // a subscriber has said Hello and has a place
   kDetached = 2,       // it is gone: what it last reported
   kGap = 3,            // it reported `gaps` more, and lost nothing by them
@@ -375,7 +375,7 @@ struct EventInfoFrame {
   std::uint64_t tag;
   std::uint64_t number;  // 1 is the first of the session
   std::uint64_t wall_ns;
-  EventKind kind;
+  BusEventKind kind;
   DropReason reason;
   std::int32_t sys_errno;
   std::uint32_t pid;  // and user: of the client

@@ -28,8 +28,7 @@ PublisherSetUp described(const TemporaryDirectory& directory, Schema schema) {
 
 void run_session(const PublisherSetUp& options) {
   const auto publisher = open_publisher(options);
-  REQUIRE(publisher->publish_batch(bytes_of(records_from(publisher->head() + 1, 3))) !=
-          kNoSequence);
+  REQUIRE(publisher->publish_batch(bytes_of(records_from(publisher->head() + 1, 3))).ok());
   REQUIRE(publisher->close().ok());
 }
 
@@ -68,7 +67,7 @@ TEST_CASE(
   const PublisherSetUp options = described(directory, schema);
   {
     const auto publisher = open_publisher(options);
-    REQUIRE(publisher->publish_batch(bytes_of(records_from(1, 3))) == 3);
+    REQUIRE(*publisher->publish_batch(bytes_of(records_from(1, 3))) == 3);
     CHECK(publisher->record_bytes() == sizeof(Signal));
     const RingMap map = map_ring(options);
     CHECK(get_schema(map.header()) == SchemaLabel(schema.name, schema.hash()));
@@ -274,30 +273,30 @@ struct Plain {
 TEST_CASE("A struct of another description is refused, by the field that differs") {
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
   const auto publisher = open_publisher(described(directory, schema_of<Signal>()));
-  CHECK(publisher->publish(Other{}) == kNoSequence);
+  CHECK(!publisher->publish(Other{}).ok());
   CHECK(errc_of(publisher->last_error()) == Errc::kRecordSize);
   CHECK(says(publisher->last_error(),
              "cannot publish a desk.other on a bus of desk.signal: "
              "field ts_recv is at byte 8, not at 0"));
-  CHECK(publisher->publish(Other{}, Deadline::never()) == kNoSequence);
-  CHECK(publisher->publish(Renamed{}) == kNoSequence);
+  CHECK(!publisher->publish(Other{}, Deadline::never()).ok());
+  CHECK(!publisher->publish(Renamed{}).ok());
   CHECK(says(publisher->last_error(), "the names of the schemas differ"));
   CHECK(publisher->head() == 0);
 
-  CHECK(publisher->publish(Signal{}) == 1);
-  CHECK(publisher->publish(Other{}) == kNoSequence);
-  CHECK(publisher->publish(Signal{}, Deadline::never()) == 2);
-  CHECK(publisher->publish(Signal{}) == 3);
+  CHECK(*publisher->publish(Signal{}) == 1);
+  CHECK(!publisher->publish(Other{}).ok());
+  CHECK(*publisher->publish(Signal{}, Deadline::never()) == 2);
+  CHECK(*publisher->publish(Signal{}) == 3);
   CHECK(publisher->status().ok());
 }
 
 TEST_CASE("A struct without a description is compared by its size") {
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
   const auto publisher = open_publisher(described(directory, schema_of<Signal>()));
-  CHECK(publisher->publish(Plain{}) == 1);
-  CHECK(publisher->publish(Signal{}) == 2);
-  CHECK(publisher->publish(Plain{}) == 3);
-  CHECK(publisher->publish(Plain{}) == 4);
+  CHECK(*publisher->publish(Plain{}) == 1);
+  CHECK(*publisher->publish(Signal{}) == 2);
+  CHECK(*publisher->publish(Plain{}) == 3);
+  CHECK(*publisher->publish(Plain{}) == 4);
 }
 
 TEST_CASE("A bus without a description takes each struct of its size") {
@@ -305,9 +304,9 @@ TEST_CASE("A bus without a description takes each struct of its size") {
   PublisherSetUp options = options_for(directory);
   options.record_bytes = sizeof(Signal);
   const auto publisher = open_publisher(options);
-  CHECK(publisher->publish(Signal{}) == 1);
-  CHECK(publisher->publish(Other{}) == 2);
-  CHECK(publisher->publish(Signal{}) == 3);
+  CHECK(*publisher->publish(Signal{}) == 1);
+  CHECK(*publisher->publish(Other{}) == 2);
+  CHECK(*publisher->publish(Signal{}) == 3);
 }
 
 TEST_CASE("The bus's description is the one that its journal has kept") {
@@ -318,14 +317,14 @@ TEST_CASE("The bus's description is the one that its journal has kept") {
   options.schema = "desk.signal";
   options.record_bytes = sizeof(Signal);
   const auto publisher = open_publisher(options);
-  CHECK(publisher->publish(Other{}) == kNoSequence);
-  CHECK(publisher->publish(Signal{}) == 4);
+  CHECK(!publisher->publish(Other{}).ok());
+  CHECK(*publisher->publish(Signal{}) == 4);
 }
 
 TEST_CASE("A struct of the earlier version is refused once the bus has the later one") {
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
   const auto publisher = open_publisher(described(directory, later_signal()));
-  CHECK(publisher->publish(Signal{}) == kNoSequence);
+  CHECK(!publisher->publish(Signal{}).ok());
   CHECK(says(publisher->last_error(), "field size is missing"));
 }
 

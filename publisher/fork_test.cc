@@ -23,7 +23,7 @@ bool is_forked(const absl::Status& status) {
 void publish_some(const ClosingPublisher& publisher, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const Sequence n = publisher->head() + 1;
-    REQUIRE(publisher->publish(record_of(n)) == n);
+    REQUIRE(*publisher->publish(record_of(n)) == n);
   }
 }
 
@@ -32,11 +32,11 @@ int try_every_call(Publisher& publisher, Sequence head) {
   const std::vector<Record> two = records_from(1, 2);
   const auto bytes = bytes_of(two);
   if (!is_forked(publisher.status()) || !is_forked(publisher.last_error())) return __LINE__;
-  if (publisher.publish(two[0]) != kNoSequence) return __LINE__;
-  if (publisher.publish(bytes.first(3)) != kNoSequence) return __LINE__;
-  if (publisher.publish_batch(bytes) != kNoSequence) return __LINE__;
-  if (publisher.publish_batch(bytes.first(0)) != kNoSequence) return __LINE__;
-  if (publisher.publish_batch(bytes.first(3)) != kNoSequence) return __LINE__;
+  if (publisher.publish(two[0]).ok()) return __LINE__;
+  if (publisher.publish(bytes.first(3)).ok()) return __LINE__;
+  if (publisher.publish_batch(bytes).ok()) return __LINE__;
+  if (publisher.publish_batch(bytes.first(0)).ok()) return __LINE__;
+  if (publisher.publish_batch(bytes.first(3)).ok()) return __LINE__;
   if (!is_forked(publisher.status()) || !is_forked(publisher.last_error())) return __LINE__;
   if (!is_forked(publisher.flush(Deadline::never()))) return __LINE__;
   if (!is_forked(publisher.close(Deadline::never()))) return __LINE__;
@@ -117,7 +117,7 @@ TEST_CASE("A publisher that is killed while a child lives is followed by another
   REQUIRE(pipe2(ready, O_CLOEXEC) == 0);
   ChildProcess killed([&] {
     auto publisher = open_with_seams(options_for(directory));
-    if (!publisher.ok() || publisher->publish(record_of(1)) != 1) return 1;
+    if (!publisher.ok() || *publisher->publish(record_of(1)) != 1) return 1;
     const pid_t forked = fork();
     if (forked < 0) return 2;
     while (forked == 0) pause();
@@ -145,7 +145,7 @@ TEST_CASE(
   std::atomic<bool> in_order = true;
   std::thread publishing([&] {
     while (!stop) {
-      if (publisher->publish(record_of(published + 1)) != published + 1) in_order = false;
+      if (*publisher->publish(record_of(published + 1)) != published + 1) in_order = false;
       ++published;
     }
   });
@@ -153,7 +153,7 @@ TEST_CASE(
     const Sequence seen = published;
     while (published == seen) std::this_thread::yield();
     ChildProcess child([&] {
-      if (publisher->publish(record_of(1)) != kNoSequence) return 1;
+      if (publisher->publish(record_of(1)).ok()) return 1;
       return is_forked(publisher->last_error()) && is_forked(publisher->close()) ? 0 : 2;
     });
     CHECK(child.wait() == 0);
@@ -196,7 +196,7 @@ TEST_CASE("A child publishes on a bus that it opens, in the place of its parent'
     auto own = open_with_seams(options_for(childs));
     if (!own.ok()) return 2;
     *publisher = *std::move(own);
-    if (publisher->publish(record_of(1)) != 1) return 3;
+    if (*publisher->publish(record_of(1)) != 1) return 3;
     if (!publisher->flush(std::chrono::seconds(60)).ok()) return 4;
     return publisher->close().ok() ? 0 : 5;
   });

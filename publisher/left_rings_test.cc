@@ -156,7 +156,7 @@ TEST_CASE("A publisher on a copy leaves the ring of a publisher that lives") {
   const std::string ring = ring_of(original);
   CHECK(start(copy).status.ok());
   CHECK(std::filesystem::exists(ring));
-  CHECK(publisher->publish_batch(bytes_of(records_from(1, kRecords))) == kRecords);
+  CHECK(*publisher->publish_batch(bytes_of(records_from(1, kRecords))) == kRecords);
   CHECK(publisher->close().ok());
 }
 

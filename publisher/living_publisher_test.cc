@@ -103,7 +103,7 @@ TEST_CASE("A second publisher is refused and changes nothing, even where the loc
   options.take_over_ns = 0;
   options.sync_interval = std::chrono::nanoseconds(0);  // no file changes by itself
   auto publisher = open_publisher(options);
-  REQUIRE(publisher->publish_batch(bytes_of(records_from(1, kRecords))) == kRecords);
+  REQUIRE(*publisher->publish_batch(bytes_of(records_from(1, kRecords))) == kRecords);
   REQUIRE(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs)).ok());
   const std::string socket = options.directory + "/" + kControlSocketName;
   const std::string ring = read_bus_description(options.directory)->ring_path;
@@ -142,7 +142,7 @@ TEST_CASE("A second publisher is refused and changes nothing, even where the loc
   INFO(refusal);
   CHECK(refusal.find(witness) != std::string::npos);
   CHECK(changed(before, files_of(options)) == std::vector<std::string>());
-  CHECK(publisher->publish_batch(bytes_of(records_from(kRecords + 1, 1))) == kRecords + 1);
+  CHECK(*publisher->publish_batch(bytes_of(records_from(kRecords + 1, 1))) == kRecords + 1);
 }
 
 TEST_CASE("Without a journal the socket and the ring tell that a publisher lives") {

@@ -53,7 +53,7 @@ class ClosedBus {
     if (!publisher.ok()) return publisher.status();
     first_ = (*publisher)->first();
     const auto records = records_from(first_, kRecords);
-    if ((*publisher)->publish_batch(bytes_of(records)) == kNoSequence) {
+    if (!(*publisher)->publish_batch(bytes_of(records)).ok()) {
       return (*publisher)->last_error();
     }
     return (*publisher)->close();

@@ -43,7 +43,7 @@ bool segment_is_there(const Publisher& publisher, const PublisherSetUp& options,
 
 void publish_durably(Publisher& publisher, std::size_t count) {
   const std::vector<Record> records = records_from(publisher.head() + 1, count);
-  REQUIRE(publisher.publish_batch(bytes_of(records)) != kNoSequence);
+  REQUIRE(publisher.publish_batch(bytes_of(records)).ok());
   REQUIRE(publisher.flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs)).ok());
 }
 
@@ -103,7 +103,7 @@ TEST_CASE("Of a journal that has failed, nothing is pruned, and the answer says 
   options.make_queue = [] { return std::make_unique<FailingQueue>(3); };
   const auto publisher = open_publisher(options);
   const std::vector<Record> records = records_from(1, 30 * kCapacity);
-  REQUIRE(publisher->publish_batch(bytes_of(records)) == records.size());
+  REQUIRE(*publisher->publish_batch(bytes_of(records)) == records.size());
   REQUIRE(errc_of(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs))) ==
           Errc::kJournalFailed);
   ControlClient client = connect_tool(options);

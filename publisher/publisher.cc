@@ -102,13 +102,13 @@ std::vector<EventInfoFrame> events_of_start(const StartedSession& session) {
   const bool was_closed = past.end == SessionEnd::kClosed || past.end == SessionEnd::kUpstream;
   if (!is_first && !was_closed) {
     EventInfoFrame& killed = events.emplace_back(make_frame<EventInfoFrame>(FrameType::kEventInfo));
-    killed.kind = EventKind::kKilled;
+    killed.kind = BusEventKind::kKilled;
     killed.pid = past.publisher_pid;
     killed.position = past.last;
     set_text(killed.text, std::string(meaning_of(*past.end)));
   }
   EventInfoFrame& began = events.emplace_back(make_frame<EventInfoFrame>(FrameType::kEventInfo));
-  began.kind = EventKind::kSession;
+  began.kind = BusEventKind::kSession;
   began.pid = static_cast<std::uint32_t>(getpid());
   began.position = session.first();
   set_text(began.text, is_first     ? "first session"
@@ -217,6 +217,7 @@ struct Publisher::State : ControlledPublisher, detail::PublishPath {
     return attention.is_raised() ? attend() : n;
   }
   Sequence publish(std::span<const std::byte> record, Deadline deadline);
+  [[gnu::cold]] Errc why_not_published() const;
   [[gnu::cold]] Sequence refuse_size(std::size_t bytes);
   absl::Status check_type(const Schema& given) const;
   Sequence gate_limit() const { return std::min(gate.limit(), kPublishedMax); }
@@ -476,11 +477,15 @@ void Publisher::leave() {
 }
 
 // Two of it: a caller without a deadline passes none.
-Sequence Publisher::publish(std::span<const std::byte> record) {
+Sequence Publisher::publish_bytes(std::span<const std::byte> record) {
   return state_->publish(record, Deadline::never());
 }
-Sequence Publisher::publish(std::span<const std::byte> record, Deadline deadline) {
+Sequence Publisher::publish_bytes(std::span<const std::byte> record, Deadline deadline) {
   return state_->publish(record, deadline);
+}
+
+Errc Publisher::State::why_not_published() const {
+  return fork.in_child() ? Errc::kForked : errc_of(last_error);
 }
 
 [[gnu::noinline]] Sequence Publisher::State::refuse_size(std::size_t bytes) {
@@ -539,11 +544,13 @@ bool Publisher::accept(std::uint32_t tag, Schema (*describe)()) {
   return admit(n, deadline) ? publish_by_call(n, record) : kNoSequence;
 }
 
-Sequence Publisher::publish_batch(std::span<const std::byte> records, Deadline deadline) {
+Result<Sequence> Publisher::publish_batch(std::span<const std::byte> records, Deadline deadline) {
   State& state = *state_;
+  const Sequence before = state.head;
   const std::size_t record_bytes = state.writer.record_bytes();
   if (records.size() % record_bytes != 0) [[unlikely]] {
-    return state.refuse_size(records.size());
+    state.refuse_size(records.size());
+    return state.why_not_published();
   }
   const std::byte* record = records.data();
   for (std::uint64_t left = records.size() / record_bytes; left > 0;) {
@@ -551,17 +558,23 @@ Sequence Publisher::publish_batch(std::span<const std::byte> records, Deadline d
     if (run == 0) [[unlikely]] {
       if (state.admit(state.head + 1, deadline)) continue;
       if (state.attention.is_raised()) state.attend();  // of the records before
-      return kNoSequence;
+      return {state.why_not_published(), state.head > before ? state.head : kNoSequence};
     }
     state.store_run(record, run);
     record += run * record_bytes;
     left -= run;
   }
-  return state.attention.is_raised() ? state.attend() : state.head;
+  if (state.attention.is_raised()) state.attend();
+  if (state.fork.in_child()) return Errc::kForked;
+  return state.head;
 }
 
 Sequence Publisher::attend() {
   return state_->attend();
+}
+
+Errc Publisher::why_not_published() const {
+  return state_->why_not_published();
 }
 
 const absl::Status& Publisher::status() const {

@@ -38,7 +38,7 @@ TEST_CASE("Records are numbered from 1 and are in the ring as soon as publish re
   const RingReader reader(map);
   for (Sequence n = 1; n <= 3 * kCapacity; ++n) {
     const Record record = record_of(n);
-    REQUIRE(publisher->publish(std::as_bytes(std::span(record))) == n);
+    REQUIRE(*publisher->publish(std::as_bytes(std::span(record))) == n);
     REQUIRE(reader.head() == n);
     Record read{};
     REQUIRE(reader.try_read(n, std::as_writable_bytes(std::span(read)).data()).outcome ==
@@ -95,7 +95,7 @@ TEST_CASE("A batch many times the ring gets through, with a journal and without"
   if (GENERATE(true, false)) keep_no_journal(options);
   const auto publisher = open_publisher(options);
   const std::vector<Record> records = records_from(1, 20 * kCapacity + 7);
-  REQUIRE(publisher->publish_batch(bytes_of(records)) == records.size());
+  REQUIRE(*publisher->publish_batch(bytes_of(records)) == records.size());
   REQUIRE(publisher->head() == records.size());
   REQUIRE(publisher->close().ok());
   if (options.journal) CHECK(publisher->durable() == records.size());
@@ -126,7 +126,7 @@ TEST_CASE("No batch, however long, makes a reader take a good slot for a damaged
   const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
   // Until it was lapped as well: it may not run for a while.
   while ((publisher->head() < 100 * records.size() || laps == 0) && monotonic_ns() < deadline_ns) {
-    REQUIRE(publisher->publish_batch(bytes_of(records)) != kNoSequence);
+    REQUIRE(publisher->publish_batch(bytes_of(records)).ok());
   }
   done = true;
   follower.join();
@@ -140,7 +140,7 @@ TEST_CASE("flush returns once everything published is durable") {
   options.sync_interval = std::chrono::nanoseconds(0);  // only when asked
   const auto publisher = open_publisher(options);
   const std::vector<Record> records = records_from(1, 100);
-  REQUIRE(publisher->publish_batch(bytes_of(records)) == 100);
+  REQUIRE(*publisher->publish_batch(bytes_of(records)) == 100);
   CHECK(publisher->durable() < 100);
   REQUIRE(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs)).ok());
   CHECK(publisher->durable() == 100);
@@ -155,7 +155,7 @@ TEST_CASE("Page 1 counts syncs, bytes, stalls and wakes, from the session's star
     CHECK(load_count(ring.words().counters_kept) == 1);
     CHECK(load_durations(ring.words().stalls) == Durations{});
     const std::vector<Record> records = records_from(1, 8 * kCapacity);
-    REQUIRE(publisher->publish_batch(bytes_of(records)) != kNoSequence);
+    REQUIRE(publisher->publish_batch(bytes_of(records)).ok());
     REQUIRE(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs)).ok());
     const PublisherCounters counters = publisher->counters();
     REQUIRE(counters.journal_stalls > 0);  // eight rings at once
@@ -189,11 +189,11 @@ TEST_CASE("After close nothing is published and the reason is said") {
   const TemporaryDirectory directory;
   const auto publisher = open_publisher(options_for(directory));
   const Record record = record_of(1);
-  REQUIRE(publisher->publish(std::as_bytes(std::span(record))) == 1);
+  REQUIRE(*publisher->publish(std::as_bytes(std::span(record))) == 1);
   REQUIRE(publisher->close().ok());
   REQUIRE(publisher->close().ok());
-  CHECK(publisher->publish(std::as_bytes(std::span(record))) == kNoSequence);
-  CHECK(publisher->publish_batch(std::as_bytes(std::span(record))) == kNoSequence);
+  CHECK(!publisher->publish(std::as_bytes(std::span(record))).ok());
+  CHECK(!publisher->publish_batch(std::as_bytes(std::span(record))).ok());
   CHECK(errc_of(publisher->status()) == Errc::kClosed);
   CHECK(errc_of(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs))) ==
         Errc::kClosed);
@@ -208,7 +208,7 @@ TEST_CASE("The next session goes on where a clean one ended, and leaves no ring 
     const auto publisher = open_publisher(options);
     first_ring = map_ring(options).path();
     const std::vector<Record> records = records_from(1, 77);
-    REQUIRE(publisher->publish_batch(bytes_of(records)) == 77);
+    REQUIRE(*publisher->publish_batch(bytes_of(records)) == 77);
   }
   CHECK_FALSE(std::filesystem::exists(first_ring));
   const auto publisher = open_publisher(options);
@@ -225,7 +225,7 @@ TEST_CASE("What a session published of a source is what the next one may skip") 
   for (const std::uint64_t before : {0U, 50U, 100U}) {
     const auto publisher = open_publisher(options);
     CHECK(publisher->source_offset() == before);
-    REQUIRE(publisher->publish_batch(bytes_of(records)) == before + 50);
+    REQUIRE(*publisher->publish_batch(bytes_of(records)) == before + 50);
   }
   options.source_id = 43;
   CHECK(open_publisher(options)->source_offset() == 0);
@@ -255,7 +255,7 @@ TEST_CASE("When a write fails, continue goes on live and says where durable stay
   options.make_queue = [] { return std::make_unique<FailingQueue>(3); };
   const auto publisher = open_publisher(options);
   const std::vector<Record> records = records_from(1, 30 * kCapacity);
-  REQUIRE(publisher->publish_batch(bytes_of(records)) == records.size());
+  REQUIRE(*publisher->publish_batch(bytes_of(records)) == records.size());
   CHECK(errc_of(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs))) ==
         Errc::kJournalFailed);
   CHECK(publisher->journal().state == JournalState::kFailed);
@@ -275,7 +275,7 @@ TEST_CASE("When a write fails, stop ends publishing with the reason and keeps wh
   options.make_queue = [] { return std::make_unique<FailingQueue>(3); };
   const auto publisher = open_publisher(options);
   const std::vector<Record> records = records_from(1, 30 * kCapacity);
-  CHECK(publisher->publish_batch(bytes_of(records)) == kNoSequence);
+  CHECK(!publisher->publish_batch(bytes_of(records)).ok());
   CHECK(errc_of(publisher->status()) == Errc::kJournalFailed);
   CHECK(publisher->head() < records.size());
   // Nothing left the ring that is not in the journal.
@@ -352,7 +352,7 @@ TEST_CASE("A failed journal is said and holds nothing up while its end is still 
   barrier.shut();
   hold = expected == JournalState::kShed;
   const std::vector<Record> records = records_from(1, 30 * kCapacity);
-  CHECK(publisher->publish_batch(bytes_of(records)) == records.size());
+  CHECK(*publisher->publish_batch(bytes_of(records)) == records.size());
   CHECK(errc_of(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs))) ==
         Errc::kJournalFailed);
   CHECK(publisher->journal().state == expected);  // a start after a kill would find it
@@ -375,7 +375,7 @@ TEST_CASE("After a failed journal the next session begins a new one at sequence 
     const auto publisher = open_publisher(options);
     failed_journal = publisher->journal_id();
     const std::vector<Record> records = records_from(1, 4 * kCapacity);
-    REQUIRE(publisher->publish_batch(bytes_of(records)) == records.size());
+    REQUIRE(*publisher->publish_batch(bytes_of(records)) == records.size());
   }
   options.make_queue = nullptr;
   const auto publisher = open_publisher(options);
@@ -396,7 +396,7 @@ TEST_CASE("Each idle period costs the publish path one wake of each sleeper, how
       REQUIRE(publisher->flush(Deadline::at_monotonic_ns(deadline_ns)).ok());
       futex_wait(reinterpret_cast<const std::uint32_t*>(&before),
                  static_cast<std::uint32_t>(before), 30'000'000);
-      REQUIRE(publisher->publish(std::as_bytes(std::span(record))) != kNoSequence);
+      REQUIRE(publisher->publish(std::as_bytes(std::span(record))).ok());
     }
     return publisher->counters().idle_wakes - before;
   };

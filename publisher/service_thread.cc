@@ -95,7 +95,7 @@ void ServiceThread::note_stalls() {
   const std::uint64_t count = count_long_stalls(*words_);
   if (count == long_stalls_) return;
   EventInfoFrame stalls = make_frame<EventInfoFrame>(FrameType::kEventInfo);
-  stalls.kind = EventKind::kStall;
+  stalls.kind = BusEventKind::kStall;
   stalls.count = count - std::exchange(long_stalls_, count);
   server_->events().add(stalls);
 }
@@ -107,7 +107,7 @@ void ServiceThread::note_journal() {
   const bool is_shed = condition.state == JournalState::kShed;
   if (!is_shed && condition.state != JournalState::kFailed) return;
   EventInfoFrame end = make_frame<EventInfoFrame>(FrameType::kEventInfo);
-  end.kind = is_shed ? EventKind::kJournalShed : EventKind::kJournalFailed;
+  end.kind = is_shed ? BusEventKind::kJournalShed : BusEventKind::kJournalFailed;
   end.sys_errno = condition.sys_errno;
   server_->events().add(end);
 }

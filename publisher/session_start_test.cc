@@ -210,7 +210,7 @@ std::size_t files_in(const std::string& directory) {
 }
 
 void publish(const PublisherSetUp& options, std::size_t count) {
-  REQUIRE(open_publisher(options)->publish_batch(bytes_of(records_from(1, count))) == count);
+  REQUIRE(*open_publisher(options)->publish_batch(bytes_of(records_from(1, count))) == count);
 }
 
 // Whose workers may not run where they are to.
@@ -353,7 +353,7 @@ TEST_CASE("The ring of a killed publisher stays until its session is settled, an
   if (child == 0) {
     auto publisher = open_with_seams(options);
     if (!publisher.ok()) _exit(1);
-    if (publisher->publish_batch(bytes_of(records_from(1, 10))) != 10) _exit(1);
+    if (*publisher->publish_batch(bytes_of(records_from(1, 10))) != 10) _exit(1);
     kill(getpid(), SIGKILL);
   }
   int status = 0;
@@ -387,7 +387,7 @@ TEST_CASE("A ring in a directory with a suffix is found after the first name bec
   if (child == 0) {
     auto publisher = open_with_seams(options);
     if (!publisher.ok()) _exit(1);
-    if (publisher->publish_batch(bytes_of(records_from(1, 10))) != 10) _exit(1);
+    if (*publisher->publish_batch(bytes_of(records_from(1, 10))) != 10) _exit(1);
     kill(getpid(), SIGKILL);
   }
   int status = 0;

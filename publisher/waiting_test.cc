@@ -37,7 +37,7 @@ struct StandingDisk {
   Sequence fill() {
     open();
     const Record record = record_of(1);
-    while (publisher->publish(record, kSoon) != kNoSequence) continue;
+    while (publisher->publish(record, kSoon).ok()) continue;
     INFO(publisher->last_error().ToString());
     REQUIRE(errc_of(publisher->last_error()) == Errc::kTimedOut);
     return publisher->head();
@@ -53,18 +53,18 @@ TEST_CASE("A publish that waits for the journal ends at its deadline, and nothin
   StandingDisk disk;
   const Sequence head = disk.fill();
   const ClosingPublisher& publisher = disk.publisher;
-  CHECK(publisher->publish(record_of(head + 1), kSoon) == kNoSequence);
+  CHECK(!publisher->publish(record_of(head + 1), kSoon).ok());
   CHECK(errc_of(publisher->last_error()) == Errc::kTimedOut);
   CHECK(publisher->head() == head);
   CHECK(publisher->status().ok());
   const std::vector<Record> two = records_from(head + 1, 2);
-  CHECK(publisher->publish_batch(bytes_of(two), Deadline::now()) == kNoSequence);
+  CHECK(!publisher->publish_batch(bytes_of(two), Deadline::now()).ok());
   CHECK(errc_of(publisher->last_error()) == Errc::kWouldBlock);
-  CHECK(publisher->publish(two.front(), Deadline::now()) == kNoSequence);
+  CHECK(!publisher->publish(two.front(), Deadline::now()).ok());
   CHECK(errc_of(publisher->last_error()) == Errc::kWouldBlock);
   CHECK(errc_of(publisher->flush(Deadline::now())) == Errc::kWouldBlock);
   disk.hold = false;
-  CHECK(publisher->publish(record_of(head + 1), kHang) == head + 1);
+  CHECK(*publisher->publish(record_of(head + 1), kHang) == head + 1);
 }
 
 TEST_CASE("interrupt ends the wait for the journal, or the next one, once") {
@@ -72,7 +72,7 @@ TEST_CASE("interrupt ends the wait for the journal, or the next one, once") {
   const Sequence head = disk.fill();
   const ClosingPublisher& publisher = disk.publisher;
   CHECK(while_it_waits([&] { return publisher->publish(record_of(head + 1), kHang); },
-                       [&] { publisher->interrupt(); }) == kNoSequence);
+                       [&] { publisher->interrupt(); }) == Errc::kInterrupted);
   CHECK(errc_of(publisher->last_error()) == Errc::kInterrupted);
   publisher->interrupt();
   CHECK(errc_of(publisher->flush(kHang)) == Errc::kInterrupted);
@@ -93,7 +93,7 @@ TEST_CASE("A call that overlaps one that waits is misuse, and publishes nothing"
     CHECK(flushed.ok());
   });
   for (const Deadline deadline = kHang; !deadline.has_passed();) {
-    REQUIRE(publisher->publish(record_of(head + 1), Deadline::now()) == kNoSequence);
+    REQUIRE(!publisher->publish(record_of(head + 1), Deadline::now()).ok());
     if (errc_of(publisher->last_error()) == Errc::kMisuse) break;
   }
   CHECK(errc_of(publisher->last_error()) == Errc::kMisuse);
@@ -102,7 +102,7 @@ TEST_CASE("A call that overlaps one that waits is misuse, and publishes nothing"
   disk.hold = false;
   other.join();
   CHECK(publisher->head() == head);
-  CHECK(publisher->publish(record_of(head + 1)) == head + 1);
+  CHECK(*publisher->publish(record_of(head + 1)) == head + 1);
 }
 
 TEST_CASE("A publish that waits for the journal publishes, whatever call is refused meanwhile") {
@@ -110,23 +110,23 @@ TEST_CASE("A publish that waits for the journal publishes, whatever call is refu
   StandingDisk disk;
   const Sequence head = disk.fill();
   const ClosingPublisher& publisher = disk.publisher;
-  Sequence published = kNoSequence;
+  Result<Sequence> published;
   std::atomic<bool> waits = false;
   std::thread waiter([&] {
     do {  // a flush below may be under way just now
       published = publisher->publish(record_of(head + 1), kHang);
-    } while (published == kNoSequence && !waits);
+    } while (!published.ok() && !waits);
   });
   absl::Status refused;
   do {
     refused = publisher->flush(Deadline::now());
   } while (errc_of(refused) != Errc::kMisuse);
   waits = true;
-  CHECK(publisher->publish(record_of(head + 2), Deadline::now()) == kNoSequence);
+  CHECK(!publisher->publish(record_of(head + 2), Deadline::now()).ok());
   CHECK(errc_of(publisher->last_error()) == Errc::kMisuse);
   disk.hold = false;
   waiter.join();
-  CHECK(published == head + 1);
+  CHECK(*published == head + 1);
   CHECK(publisher->head() == head + 1);
 }
 
@@ -134,10 +134,10 @@ TEST_CASE("A close that the disk holds up goes on by itself, and says later how 
   StandingDisk disk;
   disk.open();
   const ClosingPublisher& publisher = disk.publisher;
-  REQUIRE(publisher->publish(record_of(1)) == 1);
+  REQUIRE(*publisher->publish(record_of(1)) == 1);
   CHECK(errc_of(publisher->close(kSoon)) == Errc::kTimedOut);
   CHECK(errc_of(publisher->close(Deadline::now())) == Errc::kWouldBlock);
-  CHECK(publisher->publish(record_of(2)) == kNoSequence);
+  CHECK(!publisher->publish(record_of(2)).ok());
   CHECK(errc_of(publisher->last_error()) == Errc::kClosed);
   publisher->interrupt();
   CHECK(errc_of(publisher->close(kHang)) == Errc::kInterrupted);
@@ -152,7 +152,7 @@ TEST_CASE("A destructor waits for no disk, and the session is closed all the sam
     absl::StatusOr<Publisher> publisher = open_with_seams(disk.options);
     REQUIRE(publisher.ok());
     disk.hold = true;
-    REQUIRE(publisher->publish(record_of(1)) == 1);
+    REQUIRE(*publisher->publish(record_of(1)) == 1);
   }
   CHECK(disk.hold);  // it came back while the disk stood still
   disk.hold = false;
@@ -172,7 +172,7 @@ TEST_CASE("A program that ends closes the publishers that its statics hold") {
   wait_until_none_is_named("lapwing-closing");
   ChildProcess child([&] {
     absl::StatusOr<Publisher> opened = open_with_seams(options);
-    if (!opened.ok() || opened->publish(record_of(1)) != 1) return 1;
+    if (!opened.ok() || *opened->publish(record_of(1)) != 1) return 1;
     if (outlives_the_librarys) {
       held_by_the_program = *std::move(opened);
     } else {
@@ -203,8 +203,8 @@ TEST_CASE("A record is published by reference, and its size is its type's") {
     std::uint64_t words[6];
   };
   const auto publisher = open_publisher(options_for(directory));
-  CHECK(publisher->publish(Quote{{1, 2, 3, 4, 5, 6, 7}}) == 1);
-  CHECK(publisher->publish(Short{}) == kNoSequence);
+  CHECK(*publisher->publish(Quote{{1, 2, 3, 4, 5, 6, 7}}) == 1);
+  CHECK(!publisher->publish(Short{}).ok());
   CHECK(errc_of(publisher->last_error()) == Errc::kRecordSize);
 }
 

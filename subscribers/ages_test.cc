@@ -88,21 +88,22 @@ class Reading {
   void step() {
     const auto way = way_ == Way::kInTurn ? static_cast<Way>(turn_++ % 4) : way_;
     if (way == Way::kWait) {
-      const Item item = subscriber_.wait(Deadline::now());
-      if (item.kind == ItemKind::kRecord) last_ = item.sequence;
+      const Result<Item> item = subscriber_.next(Deadline::now());
+      if (came(item) == ItemKind::kRecord) last_ = item->sequence;
       return;
     }
     if (way == Way::kRead) {
-      const Batch batch = subscriber_.read(rows_);
-      if (batch.count > 0) last_ = batch.first + batch.count - 1;
+      const Result<Batch> batch = subscriber_.read(rows_, Deadline::now());
+      if (batch->count > 0) last_ = batch->first + batch->count - 1;
       return;
     }
     Record record{};
-    const Taken taken = way == Way::kTake
-                            ? subscriber_.take(record)
-                            : subscriber_.take(std::as_writable_bytes(std::span(&record, 1)));
-    if (taken.result == Errc::kOk) last_ = taken.sequence;
-    if (taken.result == Errc::kEventDue) REQUIRE(subscriber_.take_event());
+    const Result<Sequence> taken =
+        way == Way::kTake
+            ? subscriber_.read_one(record, Deadline::now())
+            : subscriber_.read_one(std::as_writable_bytes(std::span(&record, 1)), Deadline::now());
+    if (taken.ok()) last_ = *taken;
+    if (taken.error() == Errc::kEventDue) REQUIRE(subscriber_.read_event().ok());
   }
 
   TestBus& bus_;
@@ -146,15 +147,16 @@ TEST_CASE("What waits for a record that is measured gets it, in every way to wai
   SubscriberOptions options = measuring(bus, 1);
   options.wait = wait;
   Trace trace(bus, options);
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   trace.until_quiet();
   Record record{};
   for (Sequence n = 11; n < 15; ++n) {
-    CHECK(trace.subscriber.take(record, std::chrono::microseconds(200)).result == Errc::kTimedOut);
+    CHECK(trace.subscriber.read_one(record, std::chrono::microseconds(200)).error() ==
+          Errc::kTimedOut);
     bus.publish(1);
-    const Taken taken = trace.subscriber.take(record, std::chrono::seconds(60));
-    CHECK(taken.result == Errc::kOk);
-    CHECK(taken.sequence == n);
+    const Result<Sequence> taken = trace.subscriber.read_one(record, std::chrono::seconds(60));
+    CHECK(taken.ok());
+    CHECK(*taken == n);
     CHECK(std::memcmp(&record, bus.journal.record(n).data(), sizeof record) == 0);
     bus.beat();
   }
@@ -169,15 +171,15 @@ TEST_CASE("A record that comes while a call spins is measured as any other") {
   SubscriberOptions options = measuring(bus, 1);
   options.wait = WaitStrategy::kBusy;
   Trace trace(bus, options);
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   trace.until_quiet();
   for (Sequence n = 11; n < 15; ++n) {
     Record record{};
-    const Taken taken =
-        while_it_waits([&] { return trace.subscriber.take(record, std::chrono::seconds(60)); },
+    const Result<Sequence> taken =
+        while_it_waits([&] { return trace.subscriber.read_one(record, std::chrono::seconds(60)); },
                        [&] { bus.publish(1); });
-    REQUIRE(taken.result == Errc::kOk);
-    CHECK(taken.sequence == n);
+    REQUIRE(taken.ok());
+    CHECK(*taken == n);
     bus.beat();
   }
   check_measured(trace.subscriber, bus, every_nth(1, 1, 14));
@@ -189,7 +191,7 @@ TEST_CASE("The path is open for the records between two that are measured") {
   bus.start();
   bus.publish(10);
   Trace trace(bus, measuring(bus, 7));  // 1, 8, 15 …
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   trace.until_quiet();
   WaitSource* const source = SubscriberAccess::wait_source(trace.subscriber);
   const detail::ReadPath& path = static_cast<Follower*>(source)->path();
@@ -198,10 +200,10 @@ TEST_CASE("The path is open for the records between two that are measured") {
   Record record{};
   for (Sequence n = 11; n < 15; ++n) {
     CHECK(path.next < path.limit);
-    CHECK(trace.subscriber.take(record).sequence == n);
+    CHECK(*trace.subscriber.read_one(record, Deadline::now()) == n);
   }
   CHECK(path.next == path.limit);
-  CHECK(trace.subscriber.take(record).sequence == 15);
+  CHECK(*trace.subscriber.read_one(record, Deadline::now()) == 15);
   CHECK(path.limit == 22);
 }
 
@@ -211,7 +213,7 @@ TEST_CASE("While every record is measured, a subscriber that finds none still do
   bus.start();
   bus.publish(10);
   Trace trace(bus, measuring(bus, 1));
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   trace.until_quiet();
   CHECK(trace.subscriber.live());
   bus.publish(1);
@@ -220,23 +222,23 @@ TEST_CASE("While every record is measured, a subscriber that finds none still do
   CHECK(trace.subscriber.live());
   bus.kill();
   SECTION("in calls that do not wait") {
-    REQUIRE(trace.until(ItemKind::kPublisherGone));
+    REQUIRE(trace.until(EventKind::kPublisherGone));
   }
   SECTION("in short waits") {
     Record record{};
-    Taken taken;
+    Result<Sequence> taken;
     const Deadline deadline = std::chrono::seconds(60);
     do {
-      taken = trace.subscriber.take(record, std::chrono::microseconds(20));
-    } while (taken.result == Errc::kTimedOut && !deadline.has_passed());
-    CHECK(taken.result == Errc::kEventDue);
+      taken = trace.subscriber.read_one(record, std::chrono::microseconds(20));
+    } while (taken.error() == Errc::kTimedOut && !deadline.has_passed());
+    CHECK(taken.error() == Errc::kEventDue);
   }
   SECTION("in a wait set") {
     WaitSource* const source = SubscriberAccess::wait_source(trace.subscriber);
     const Deadline deadline = std::chrono::seconds(60);
     while (!source->is_ready() && !deadline.has_passed()) continue;
     Record record{};
-    CHECK(trace.subscriber.take(record).result == Errc::kEventDue);
+    CHECK(trace.subscriber.read_one(record, Deadline::now()).error() == Errc::kEventDue);
   }
 }
 
@@ -247,7 +249,7 @@ TEST_CASE("A wait set finds a record that is measured, and leaves it to the call
   bus.publish(10);
   const std::uint32_t every = GENERATE(1u, 3u);
   Trace trace(bus, measuring(bus, every));
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   trace.until_quiet();
   WaitSource* const source = SubscriberAccess::wait_source(trace.subscriber);
   for (Sequence n = 11; n < 20; ++n) {
@@ -256,7 +258,7 @@ TEST_CASE("A wait set finds a record that is measured, and leaves it to the call
     CHECK(source->is_ready());
     CHECK(source->is_ready());
     Record record{};
-    CHECK(trace.subscriber.take(record).sequence == n);
+    CHECK(*trace.subscriber.read_one(record, Deadline::now()) == n);
   }
   check_measured(trace.subscriber, bus, every_nth(1, every, 19));
 }
@@ -283,7 +285,7 @@ TEST_CASE("Behind a gap that is skipped the first record is measured") {
   bus.publish(10);
   REQUIRE(trace.until_record(10));
   bus.publish(2000);
-  REQUIRE(trace.until(ItemKind::kGap));
+  REQUIRE(trace.until(EventKind::kGap));
   REQUIRE(trace.until(ItemKind::kRecord));
   const Sequence resumed = trace.subscriber.counters().last;
   REQUIRE(resumed > 101);
@@ -301,10 +303,10 @@ TEST_CASE("Each session begins anew, also one whose sequences do, and the ages a
   bus.publish(20);
   REQUIRE(trace.until_record(20));
   bus.close();
-  REQUIRE(trace.until(ItemKind::kClosed));
+  REQUIRE(trace.until(EventKind::kClosed));
   bus.start();
   bus.publish(10);
-  REQUIRE(trace.until(ItemKind::kReset));
+  REQUIRE(trace.until(EventKind::kReset));
   REQUIRE(trace.until_record(10));
   check_measured(trace.subscriber, bus, {1, 8, 15, 1, 8});
 }
@@ -338,7 +340,7 @@ TEST_CASE("Ages stay when the next session's records have no time of publishing"
   Trace trace(bus, measuring(bus, 2));
   REQUIRE(trace.until_record(10));
   bus.close();
-  REQUIRE(trace.until(ItemKind::kClosed));
+  REQUIRE(trace.until(EventKind::kClosed));
   bus.schema = "bytes";
   bus.described_as = "";
   bus.start();

@@ -26,7 +26,7 @@ SubscriberOptions expecting(const TestBus& bus, Schema schema) {
 // Where a subscriber with these options ends.
 absl::Status end_of(TestBus& bus, SubscriberOptions options) {
   Trace trace(bus, std::move(options));
-  REQUIRE(trace.until(ItemKind::kEnded));
+  REQUIRE(trace.until(Came::kEnd));
   UNSCOPED_INFO(trace.subscriber.status().ToString());
   return trace.subscriber.status();
 }
@@ -42,7 +42,7 @@ TEST_CASE("The first event has the description of the records") {
   bus.start();
   bus.publish(5);
   Trace trace(bus, expecting(bus, schema_of<Signal>()));
-  REQUIRE(trace.until(ItemKind::kSession));
+  REQUIRE(trace.until(EventKind::kSession));
   REQUIRE(trace.subscriber.description() != nullptr);
   CHECK(*trace.subscriber.description() == schema_of<Signal>());
   CHECK(trace.subscriber.schema() == "desk.signal");
@@ -126,13 +126,13 @@ TEST_CASE("A successor with other records ends a subscriber that expects the fir
   describe_as(bus, schema_of<Signal>());
   bus.start();
   Trace trace(bus, expecting(bus, schema_of<Signal>()));
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   bus.close();
   Schema other = schema_of<Signal>();
   other.fields[3].name = "fair";
   describe_as(bus, other);
   bus.start();
-  REQUIRE(trace.until(ItemKind::kEnded));
+  REQUIRE(trace.until(Came::kEnd));
   CHECK(says(trace.subscriber.status(), "field fair_value is called fair"));
 }
 
@@ -141,17 +141,17 @@ TEST_CASE("A successor with the same description keeps the object, another one d
   describe_as(bus, schema_of<Signal>());
   bus.start();
   Trace trace(bus, bus.options(Start::oldest()));
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   const std::shared_ptr<const Schema> first = trace.subscriber.description();
   bus.close();
   if (GENERATE(true, false)) {
     bus.start();
-    REQUIRE(trace.until(ItemKind::kSession));
+    REQUIRE(trace.until(EventKind::kSession));
     CHECK(trace.subscriber.description() == first);
   } else {
     describe_as(bus, later_signal());
     bus.start();
-    REQUIRE(trace.until(ItemKind::kSession));
+    REQUIRE(trace.until(EventKind::kSession));
     CHECK(trace.subscriber.description() != first);
   }
 }
@@ -165,7 +165,7 @@ TEST_CASE("The journal has the description where bus.json has lost it") {
     PosixDisk disk;
     REQUIRE(keep_schema(disk, bus.journal.root(), schema_of<Signal>()).ok());
     Trace trace(bus, expecting(bus, schema_of<Signal>()));
-    REQUIRE(trace.until(ItemKind::kSession));
+    REQUIRE(trace.until(EventKind::kSession));
     CHECK(*trace.subscriber.description() == schema_of<Signal>());
   }
   SECTION("it is nowhere") {
@@ -174,7 +174,7 @@ TEST_CASE("The journal has the description where bus.json has lost it") {
     CHECK(says(ended, "bus.json"));
     // Whoever expects nothing reads on, and is told.
     Trace trace(bus, bus.options(Start::oldest()));
-    REQUIRE(trace.until(ItemKind::kSession));
+    REQUIRE(trace.until(EventKind::kSession));
     CHECK(trace.subscriber.description() == nullptr);
     CHECK(trace.subscriber.schema() == "desk.signal");
     CHECK(trace.schema_note.find("cannot be read") != std::string::npos);
@@ -208,7 +208,7 @@ TEST_CASE("Records that cannot be what the bus says of them are plain bytes") {
   bus.start();
   bus.publish(3);
   Trace trace(bus, bus.options(Start::oldest()));
-  REQUIRE(trace.until(ItemKind::kSession));
+  REQUIRE(trace.until(EventKind::kSession));
   CHECK(trace.subscriber.schema() == "bytes");
   CHECK(trace.subscriber.description() == nullptr);
   INFO(trace.schema_note);
@@ -221,7 +221,7 @@ TEST_CASE("A bus of a release that describes nothing has the descriptions that L
   bus.schema = "dbn.mbo";
   bus.start();
   Trace trace(bus, expecting(bus, *known_schema("dbn.mbo")));
-  REQUIRE(trace.until(ItemKind::kSession));
+  REQUIRE(trace.until(EventKind::kSession));
   CHECK(*trace.subscriber.description() == *known_schema("dbn.mbo"));
 }
 

@@ -57,7 +57,7 @@ TEST_CASE("An oldest start begins with the oldest journal, under every policy") 
   SubscriberOptions options = bus.options();
   options.on_gap = on_gap;
   Trace trace(bus, options);
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   bus.publish(5);
   trace.until_quiet();
   CHECK(trace.lines ==
@@ -74,7 +74,7 @@ TEST_CASE("The reset names the journal that has ended and the one that follows")
   TestBus bus;
   start_second(bus);
   Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kReset));
+  REQUIRE(trace.until(EventKind::kReset));
   CHECK(trace.says(journal_of(1).hex()));
   CHECK(trace.says(absl::StrCat("journal ", journal_of(2).hex(), " follows")));
 }
@@ -87,7 +87,7 @@ TEST_CASE("Several discarded journals follow one another, with a reset before ea
   begin_next(bus, /*is_published_known=*/false);
   bus.publish(7);
   Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   CHECK(trace.lines == Lines{"1..1500", "lost 1501..2500 session", "reset 1", "1..15", "reset 1",
                              "1..7", "caught-up 7"});
 }
@@ -97,7 +97,7 @@ TEST_CASE("Without a publisher the discarded journal comes first, too") {
   start_second(bus);
   bus.close();
   Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kClosed));
+  REQUIRE(trace.until(EventKind::kClosed));
   CHECK(trace.lines == Lines{"1..1500", "lost 1501..2500 session", "reset 1", "1..20",
                              "caught-up 20", "closed 20"});
 }
@@ -107,7 +107,7 @@ TEST_CASE("A stored position in a discarded journal is continued there") {
   TestBus bus;
   start_second(bus);
   Trace trace(bus, after(bus, 1, 1, taken));
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   Lines expected;
   if (taken < kDurable) expected.push_back(absl::StrCat(taken + 1, "..1500"));
   const Sequence lost = std::max(taken, kDurable) + 1;
@@ -121,7 +121,7 @@ TEST_CASE("What was published after a failure is lost only if it is known") {
   TestBus bus;
   start_second(bus, /*is_published_known=*/false);
   Trace trace(bus, after(bus, 1, 1, 1000));
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   CHECK(trace.lines == Lines{"1001..1500", "reset 1", "1..20", "caught-up 20"});
 }
 
@@ -134,8 +134,8 @@ TEST_CASE("A position that is stored at any event of a discarded journal repeats
     Trace trace(bus, stored ? bus.options(Start::after(*stored)) : bus.options());
     // Up to the next event that is not the first session.
     do {
-      const Item item = trace.step();
-      if (item.event != nullptr && !item.event->is_first_session) break;
+      const Result<Item> item = trace.step();
+      if (item->event != nullptr && !item->event->is_first_session) break;
     } while (true);
     lines.insert(lines.end(), trace.lines.begin(), trace.lines.end());
     stored = trace.subscriber.position();
@@ -162,12 +162,12 @@ TEST_CASE("A position in a listed journal whose files are gone is lost to its en
   SubscriberOptions options = after(bus, 1, 1, 1000);
   options.missing_file_grace = std::chrono::nanoseconds(0);
   Trace trace(bus, options);
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   const std::string cause = by_retention ? "pruned" : "damaged";
   CHECK(trace.lines ==
         Lines{absl::StrCat("lost 1001..1500 ", cause), "reset 1", "1..20", "caught-up 20"});
   Trace oldest(bus, bus.options());
-  REQUIRE(oldest.until(ItemKind::kCaughtUp));
+  REQUIRE(oldest.until(EventKind::kCaughtUp));
   CHECK(oldest.lines == Lines{"1..20", "caught-up 20"});
 }
 
@@ -185,7 +185,7 @@ TEST_CASE("A subscriber that was attached gets the rest of the failed journal be
   bus.publish(300);
   begin_next(bus);
   bus.publish(20);
-  REQUIRE(trace.until(ItemKind::kReset));
+  REQUIRE(trace.until(EventKind::kReset));
   trace.until_quiet();
   CHECK(trace.subscriber.counters().lost == 0);
   CHECK(trace.lines == Lines{"1..1000", "caught-up 1000", "1001..1800", "publisher-gone 1800",
@@ -196,7 +196,7 @@ TEST_CASE("A subscriber that missed a whole session of a failed journal gets tha
   CaughtUp joined(100);
   auto& [bus, trace] = joined;
   bus.kill();
-  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  REQUIRE(trace.until(EventKind::kPublisherGone));
   bus.recover();
   bus.begin_session();  // without a socket: nobody finds it
   bus.publish(50);
@@ -204,7 +204,7 @@ TEST_CASE("A subscriber that missed a whole session of a failed journal gets tha
   bus.fail_journal();
   begin_next(bus);
   bus.publish(20);
-  REQUIRE(trace.until(ItemKind::kReset));
+  REQUIRE(trace.until(EventKind::kReset));
   trace.until_quiet();
   CHECK(trace.lines == Lines{"1..100", "caught-up 100", "publisher-gone 100", "session 101",
                              "101..140", "lost 141..150 session", "reset 1", "1..20"});
@@ -214,12 +214,12 @@ TEST_CASE("A start at a sequence is in the newest journal, or in the one that is
   TestBus bus;
   start_second(bus);
   Trace newest(bus, bus.options(Start::at(11)));
-  REQUIRE(newest.until(ItemKind::kCaughtUp));
+  REQUIRE(newest.until(EventKind::kCaughtUp));
   CHECK(newest.lines == Lines{"11..20", "caught-up 20"});
   Start start = Start::at(1491);
   start.journal = journal_of(1);
   Trace named(bus, bus.options(start));
-  REQUIRE(named.until(ItemKind::kCaughtUp));
+  REQUIRE(named.until(EventKind::kCaughtUp));
   CHECK(named.lines ==
         Lines{"1491..1500", "lost 1501..2500 session", "reset 1", "1..20", "caught-up 20"});
 }
@@ -230,7 +230,7 @@ TEST_CASE("An oldest start in the newest journal, by its name, reads no other") 
   Start start = Start::oldest();
   start.journal = journal_of(2);
   Trace trace(bus, bus.options(start));
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   CHECK(trace.lines == Lines{"1..20", "caught-up 20"});
 }
 
@@ -241,7 +241,7 @@ TEST_CASE("A journal that the bus does not list ends the subscriber") {
   Start start = Start::oldest();
   start.journal = fixture_id(77);
   Trace trace(bus, bus.options(start));
-  REQUIRE(trace.until(ItemKind::kEnded));
+  REQUIRE(trace.until(Came::kEnd));
   CHECK(errc_of(trace.subscriber.status()) == Errc::kNotFound);
   CHECK(trace.says("has no journal " + fixture_id(77).hex()));
 }
@@ -265,9 +265,9 @@ TEST_CASE("A start at a time is in the journal that was in use then") {
   REQUIRE(log.ok());
   const std::uint64_t second_ns = log->last()->begin.wall_ns;
   Trace before(bus, bus.options(Start::time(second_ns - 1)));
-  REQUIRE(before.until(ItemKind::kReset));
+  REQUIRE(before.until(EventKind::kReset));
   Trace since(bus, bus.options(Start::time(second_ns)));
-  REQUIRE(since.until(ItemKind::kCaughtUp));
+  REQUIRE(since.until(EventKind::kCaughtUp));
   CHECK(since.lines == Lines{"1..20", "caught-up 20"});
 }
 
@@ -275,7 +275,7 @@ TEST_CASE("A live start reads no discarded journal") {
   TestBus bus;
   start_second(bus);
   Trace trace(bus, bus.options(Start::live()));
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   bus.publish(3);
   trace.until_quiet();
   CHECK(trace.lines == Lines{"caught-up 20", "21..23"});
@@ -285,7 +285,7 @@ TEST_CASE("A position of a journal that is not listed starts over with the oldes
   TestBus bus;
   start_second(bus);
   Trace trace(bus, after(bus, 77, 1, 10));
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   CHECK(trace.lines ==
         Lines{"reset 1", "1..1500", "lost 1501..2500 session", "reset 1", "1..20", "caught-up 20"});
 }
@@ -302,7 +302,7 @@ TEST_CASE("Records before the first one are no loss to an oldest start, in any j
   bus.start();
   bus.publish(20);
   Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   CHECK(trace.lines == Lines{"1025..2100", "reset 1", "1..20", "caught-up 20"});
 }
 
@@ -314,13 +314,13 @@ TEST_CASE("A batch has records of one journal") {
   std::vector<std::string> seen;
   while (seen.empty() || seen.back() != "caught-up") {
     bus.turn();
-    const Batch batch = subscriber.read(rows, Deadline::now());
-    if (batch.event) seen.push_back(name_of(batch.event->kind));
-    if (batch.kind != Batch::Kind::kRecords) continue;
+    const Result<Batch> batch = subscriber.read(rows, Deadline::now());
+    if (batch->event) seen.push_back(name_of(batch->event->kind));
+    if (came(batch) != ItemKind::kRecord) continue;
     const Id128 expected =
         seen.back() == "reset" || seen.back() == "20" ? journal_of(2) : journal_of(1);
     CHECK(subscriber.position().journal_id == expected);
-    seen.push_back(absl::StrCat(batch.first + batch.count - 1));
+    seen.push_back(absl::StrCat(batch->first + batch->count - 1));
   }
   CHECK(std::ranges::find(seen, "1500") < std::ranges::find(seen, "reset"));
 }
@@ -335,7 +335,7 @@ TEST_CASE("A descriptor wakes an event loop over the end of a discarded journal"
   REQUIRE(fd.ok());
   while (trace.lines.empty() || trace.lines.back() != "caught-up 20") {
     bus.turn();
-    while (trace.step().kind != ItemKind::kNothing) continue;
+    while (came(trace.step()) != Came::kNothing) continue;
     if (!trace.subscriber.arm()) continue;
     pollfd ready{*fd, POLLIN, 0};
     REQUIRE(poll(&ready, 1, 10'000) == 1);
@@ -354,8 +354,8 @@ TEST_CASE("Events tell whether journals came before this one") {
   const auto first_session = [&bus](Subscriber& subscriber) {
     for (;;) {
       bus.turn();
-      const Item item = subscriber.wait(Deadline::now());
-      if (item.kind == ItemKind::kSession) return item.event->follows_journal;
+      const Result<Item> item = subscriber.next(Deadline::now());
+      if (came(item) == EventKind::kSession) return item->event->follows_journal;
     }
   };
   CHECK_FALSE(first_session(first));

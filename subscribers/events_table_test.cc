@@ -65,7 +65,7 @@ constexpr char kTail[] =
 - With `SubscriberOptions::instruments` the items are these, without the other instruments' records, and without their
   entries of a state that begin with a record. Events keep their places and their sequences.
 - `stale` may stand anywhere, if `stale_after` is set and nothing was published for so long.
-- The end is always `ended`, with the reason in `Subscriber::status()`.
+- `ended` is no event: every call that reads answers with an error, and `Subscriber::status()` has the reason.
 )";
 
 constexpr char kAdvice[] =
@@ -133,7 +133,7 @@ void begin_next(Setting& setting, Trace& trace) {
 // Until the subscriber has seen that this session is over, then `next`.
 void end_session(Setting& setting, Trace& trace, const std::function<void(TestBus&)>& next) {
   setting.bus.kill();
-  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  REQUIRE(trace.until(EventKind::kPublisherGone));
   next(setting.bus);
   begin_next(setting, trace);
 }
@@ -158,7 +158,7 @@ std::vector<Happening> happenings() {
        "The session is closed; the next one publishes five records.",
        [](Setting& setting, Trace& trace) {
          setting.bus.close();
-         REQUIRE(trace.until(ItemKind::kClosed));
+         REQUIRE(trace.until(EventKind::kClosed));
          begin_next(setting, trace);
        }},
       {"The publisher is killed, and another one goes on",
@@ -195,7 +195,7 @@ std::string items_of(const Happening& happening, const NamedStart& start, OnGap 
   options.behind_records = happening.behind_records;
   if (options.start.kind == Start::Kind::kSnapshot) options.start.fold = setting.fold;
   Trace trace(setting.bus, options);
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   trace.until_quiet();
   happening.happen(setting, trace);
   trace.until_quiet();

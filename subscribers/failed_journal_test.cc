@@ -38,7 +38,7 @@ TEST_CASE("An oldest start on a bus whose journal failed at once begins with wha
   bus.fail_journal();
   bus.publish(5000);
   Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   CHECK(trace.lines == Lines{"3977..5000", "caught-up 5000"});
   CHECK(trace.subscriber.counters().lost == 0);
 }
@@ -61,7 +61,7 @@ TEST_CASE("A session that lives on after its journal has failed is joined from a
   TestBus bus;
   start_failed(bus);
   Trace trace(bus, bus.options(first == 1 ? Start::oldest() : Start::at(first)));
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   CHECK(trace.says("not durable"));
   bus.publish(5);
   trace.until_quiet();
@@ -77,7 +77,7 @@ TEST_CASE("A join to a failed journal goes on and says that it is not durable, a
   bus.archive(200);
   bus.fail_journal({shed ? JournalState::kShed : JournalState::kFailed, shed ? 0 : 28});
   Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   CHECK(trace.lines == Lines{"1..500", "caught-up 500"});
   const std::string why =
       shed ? "was given up because its disk was too slow" : "has failed (errno 28)";
@@ -90,7 +90,7 @@ TEST_CASE("A live start joins a session whose journal has failed") {
   TestBus bus;
   start_failed(bus);
   Trace trace(bus, bus.options(Start::live()));
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   bus.publish(5);
   trace.until_quiet();
   CHECK(trace.lines == Lines{"caught-up 2500", "2501..2505"});
@@ -107,7 +107,7 @@ TEST_CASE(
   SubscriberOptions options = bus.options();
   options.start = Start::after(position_at(taken));
   Trace trace(bus, options);
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   Lines expected;
   if (taken < kHead) expected.push_back(range(taken + 1, kHead));
   expected.push_back("caught-up 2500");
@@ -120,7 +120,7 @@ TEST_CASE("A stored position beyond the head of a living session is reset, faile
   SubscriberOptions options = bus.options();
   options.start = Start::after(position_at(kHead + 1));
   Trace trace(bus, options);
-  REQUIRE(trace.until(ItemKind::kReset));
+  REQUIRE(trace.until(EventKind::kReset));
   CHECK(trace.says("ends at 2500"));
 }
 
@@ -150,8 +150,8 @@ TEST_CASE("What the failed journal and the ring both lack is lost to whoever joi
   bus.publish(2500);  // the ring holds 3977 … 5000
   Trace oldest(bus, bus.options());
   Trace inside(bus, bus.options(Start::at(kArchived + 100)));
-  REQUIRE(oldest.until(ItemKind::kCaughtUp));
-  REQUIRE(inside.until(ItemKind::kCaughtUp));
+  REQUIRE(oldest.until(EventKind::kCaughtUp));
+  REQUIRE(inside.until(EventKind::kCaughtUp));
   CHECK(oldest.lines == Lines{"1..1800", "lost 1801..4103 lapped", "4104..5000", "caught-up 5000"});
   CHECK(inside.lines == Lines{"lost 1900..4103 lapped", "4104..5000", "caught-up 5000"});
   CHECK(oldest.subscriber.counters().lost == 4103 - 1800);
@@ -164,12 +164,12 @@ TEST_CASE("After a failed journal the next session is another history, told once
   std::optional<Trace> trace;
   if (attached) {
     trace.emplace(bus, bus.options());
-    REQUIRE(trace->until(ItemKind::kCaughtUp));
+    REQUIRE(trace->until(EventKind::kCaughtUp));
   }
   const StoredPosition stored = position_at(kHead);
   bus.kill();
   if (!attached) trace.emplace(bus, bus.options());
-  REQUIRE(trace->until(ItemKind::kPublisherGone));
+  REQUIRE(trace->until(EventKind::kPublisherGone));
   CHECK(trace->subscriber.position().sequence == stored.sequence);
   CHECK(trace->subscriber.position().session_id == stored.session_id);
   REQUIRE(bus.ring->unlink().ok());
@@ -185,7 +185,7 @@ TEST_CASE("After a failed journal the next session is another history, told once
   SubscriberOptions options = bus.options();
   options.start = Start::after(stored);
   Trace resumed(bus, options);
-  REQUIRE(resumed.until(ItemKind::kCaughtUp));
+  REQUIRE(resumed.until(EventKind::kCaughtUp));
   CHECK(resumed.lines == Lines{"reset 1", "1..20", "caught-up 20"});
 }
 
@@ -196,9 +196,9 @@ TEST_CASE("A session that follows a reset without a record is a session, not ano
   bus.kill();
   REQUIRE(bus.ring->unlink().ok());
   bus.start();  // another journal
-  REQUIRE(trace.until(ItemKind::kReset));
+  REQUIRE(trace.until(EventKind::kReset));
   bus.kill();
-  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  REQUIRE(trace.until(EventKind::kPublisherGone));
   bus.recover();
   bus.start();
   bus.publish(3);
@@ -211,15 +211,15 @@ TEST_CASE("A session that was closed after its journal had failed is closed to w
   TestBus bus;
   start_failed(bus);
   Trace there(bus, bus.options());
-  REQUIRE(there.until(ItemKind::kCaughtUp));
+  REQUIRE(there.until(EventKind::kCaughtUp));
   bus.publish(5);
   bus.close();
-  REQUIRE(there.until(ItemKind::kClosed));
+  REQUIRE(there.until(EventKind::kClosed));
   CHECK(there.lines == Lines{"1..2500", "caught-up 2500", "2501..2505", "closed 2505"});
 
   // The journal alone is left, and does not say that this was all.
   Trace late(bus, bus.options());
-  REQUIRE(late.until(ItemKind::kPublisherGone));
+  REQUIRE(late.until(EventKind::kPublisherGone));
   CHECK(late.lines == Lines{"1..1500", "caught-up 1500", "publisher-gone 1500"});
 }
 
@@ -230,7 +230,7 @@ TEST_CASE("What a closed publisher left of a failed journal is read once, and th
   SubscriberOptions options = bus.options();
   options.reattach = std::chrono::nanoseconds(50'000'000);
   Trace late(bus, options);
-  REQUIRE(late.until(ItemKind::kEnded));
+  REQUIRE(late.until(Came::kEnd));
   CHECK(late.lines == Lines{"1..1500", "caught-up 1500", "publisher-gone 1500", "ended 1500"});
   CHECK(late.subscriber.counters().reattached == 0);
 }

@@ -10,11 +10,14 @@
 
 namespace lapwing {
 
-Item Follower::wait(std::uint64_t deadline_ns) {
+Result<Due> Follower::next(std::uint64_t deadline_ns) {
   const Turning turning(*this);
-  if (turning.is_refused()) return {};
+  if (turning.is_refused()) return Errc::kMisuse;
   await_measured(deadline_ns);
-  return wait_closed(deadline_ns);
+  const Due due = wait_closed(deadline_ns);
+  if (due.kind == DueKind::kNothing) return calls_.why_nothing(deadline_ns);
+  if (due.kind == DueKind::kEnd) return why_ended();
+  return due;
 }
 
 // A record that is measured comes to a call that waits as soon as another one comes to the path:
@@ -27,13 +30,13 @@ void Follower::await_measured(std::uint64_t deadline_ns) {
   }
 }
 
-Item Follower::wait_closed(std::uint64_t deadline_ns) {
+Due Follower::wait_closed(std::uint64_t deadline_ns) {
   begin_waiting();
   for (;;) {
-    const Item item = poll();
-    if (item.kind != ItemKind::kNothing) {
+    const Due due = poll();
+    if (due.kind != DueKind::kNothing) {
       calls_.waiter().reset();
-      return item;
+      return due;
     }
     records_waited_ = counters().records;
     if (deadline_ns == 0 || calls_.another_rests()) return {};
@@ -57,50 +60,53 @@ void Follower::begin_waiting() {
   calls_.begin();
 }
 
-Taken Follower::take(std::span<std::byte> record, std::uint64_t deadline_ns) {
+Result<Sequence> Follower::read_one(std::span<std::byte> record, std::uint64_t deadline_ns) {
   const Turning turning(*this);
-  if (turning.is_refused()) return {Errc::kMisuse};
+  if (turning.is_refused()) return Errc::kMisuse;
   if (introduced_ && record.size() != cursor_.record_bytes && !event_is_due())
-    return {Errc::kRecordSize};
+    return Errc::kRecordSize;
   await_measured(deadline_ns);
   begin_waiting();
   for (;;) {
-    const Item item = poll();
-    switch (item.kind) {
-      case ItemKind::kNothing:
+    const Due due = poll();
+    switch (due.kind) {
+      case DueKind::kNothing:
         break;
-      case ItemKind::kRecord:
-        std::memcpy(record.data(), item.record.data(), record.size());
-        return {Errc::kOk, item.sequence};
-      case ItemKind::kEnded:
-        return {why_ended()};
+      case DueKind::kRecord:
+        std::memcpy(record.data(), due.record.data(), record.size());
+        return due.sequence;
+      case DueKind::kEnd:
+        return why_ended();
       default:
-        put_back(item);
-        return {Errc::kEventDue};
+        put_back(due);
+        return Errc::kEventDue;
     }
     records_waited_ = counters().records;
-    if (deadline_ns == 0 || calls_.another_rests()) return {calls_.why_nothing(deadline_ns)};
+    if (deadline_ns == 0 || calls_.another_rests()) return calls_.why_nothing(deadline_ns);
     if (std::exchange(passed_over_, false)) {
-      if (!looks_again(deadline_ns)) return {calls_.why_nothing(deadline_ns)};
+      if (!looks_again(deadline_ns)) return calls_.why_nothing(deadline_ns);
       continue;
     }
     // What comes while this spins goes straight into the caller's memory.
     if (spin()) {
       if (cursor_.is_live() && block_.empty() && cursor_.take(record.data()) == RingRead::kRecord)
           [[likely]] {
-        return {Errc::kOk, deliver(record.data()).sequence};
+        return deliver(record.data()).sequence;
       }
     } else if (!rest(deadline_ns)) {
-      return {calls_.why_nothing(deadline_ns)};
+      return calls_.why_nothing(deadline_ns);
     }
   }
 }
 
-std::optional<Item> Follower::take_event() {
+Result<Due> Follower::read_event() {
   const Turning turning(*this);
-  if (turning.is_refused()) return std::nullopt;
-  if (!event_is_due() || outbox_.first().kind == ItemKind::kState) return std::nullopt;
-  return deliver_event();
+  if (turning.is_refused()) return Errc::kMisuse;
+  if (!event_is_due()) return Errc::kWouldBlock;
+  if (outbox_.first().kind == DueKind::kState) return Errc::kEventDue;
+  const Due due = deliver_event();
+  if (due.kind == DueKind::kEnd) return why_ended();
+  return due;
 }
 
 // Whether an event comes before the next record, as far as can be seen now; takes no record but
@@ -113,60 +119,63 @@ bool Follower::event_is_due() {
   return !outbox_.empty();
 }
 
-bool Follower::read_records(std::span<std::byte> rows, Batch& batch) {
+bool Follower::read_records(std::span<std::byte> rows, Result<Batch>& batch) {
   const Turning turning(*this);
   if (turning.is_refused()) {
-    batch.result = Errc::kMisuse;
+    batch = Errc::kMisuse;
     return true;
   }
   calls_.begin();
   if (!gives_all_ || rows.size() < cursor_.record_bytes) return false;
   const std::size_t count = poll_batch(rows);
   if (count == 0) return false;
-  deliver(batch, rows, count);
+  deliver(*batch, rows, count);
   return true;
 }
 
-bool Follower::read_records(const RowSpace& rows, Batch& batch) {
+bool Follower::read_records(const RowSpace& rows, Result<Batch>& batch) {
   const bool has_rows =
       read_records(gives_all_ ? rows.from(0, cursor_.record_bytes) : rows.bytes, batch);
-  if (has_rows) rows.number(0, batch.count, batch.first);
+  if (has_rows) rows.number(0, batch->count, batch->first);
   return has_rows;
 }
 
-void Follower::read(const RowSpace& rows, std::uint64_t deadline_ns, Batch& batch, Item& due) {
+Result<Batch> Follower::read(const RowSpace& rows, std::uint64_t deadline_ns, Due& due) {
   const Turning turning(*this);
-  if (turning.is_refused()) {
-    batch.result = Errc::kMisuse;
-    return;
-  }
+  if (turning.is_refused()) return Errc::kMisuse;
   if (introduced_ && rows.places(cursor_.record_bytes) == 0) {
-    if (!event_is_due()) {
-      batch.result = Errc::kTooSmall;
-      batch.row_bytes = cursor_.record_bytes;
-      return;
-    }
+    if (!event_is_due()) return {Errc::kTooSmall, {.row_bytes = cursor_.record_bytes}};
   } else if (gives_all_ && deadline_ns == 0 && outbox_.empty()) {
-    batch.result = calls_.why_nothing(deadline_ns);
-    return;
+    return calls_.why_nothing(deadline_ns);
   }
   if (filter_) distance_.keep();
   due = wait_closed(deadline_ns);
+  Batch batch;
   switch (due.kind) {
-    case ItemKind::kNothing:
-      batch.result = calls_.why_nothing(deadline_ns);
-      return;
-    case ItemKind::kState:
-      return read_state(rows, due, batch);
-    case ItemKind::kRecord:
+    case DueKind::kNothing:
+      return calls_.why_nothing(deadline_ns);
+    case DueKind::kEnd:
+      return why_ended();
+    case DueKind::kEvent:
+      batch.kind = ItemKind::kEvent;
+      break;
+    case DueKind::kState:
+      if (const std::size_t row_bytes = due.record.size(); rows.places(row_bytes) == 0) {
+        put_back(due);
+        return {Errc::kTooSmall, {.row_bytes = static_cast<std::uint32_t>(row_bytes)}};
+      }
+      read_state(rows, due, batch);
+      break;
+    case DueKind::kRecord:
       std::memcpy(rows.bytes.data(), due.record.data(), cursor_.record_bytes);
-      if (filter_) return read_chosen(rows, due, batch);
+      if (filter_) {
+        read_chosen(rows, due, batch);
+        break;
+      }
       deliver(batch, rows.bytes, 1 + poll_batch(rows.from(1, cursor_.record_bytes)));
-      return rows.number(0, batch.count, batch.first);
-    default:
-      batch.result = due.kind == ItemKind::kEnded ? why_ended() : Errc::kOk;
-      batch.kind = Batch::Kind::kEvent;
+      rows.number(0, batch.count, batch.first);
   }
+  return batch;
 }
 
 void Follower::measure_due(Sequence first, std::span<const std::byte> rows) {
@@ -175,17 +184,17 @@ void Follower::measure_due(Sequence first, std::span<const std::byte> rows) {
 }
 
 // The record that was taken last.
-Item Follower::deliver(const std::byte* record) {
+Due Follower::deliver(const std::byte* record) {
   const Sequence n = cursor_.next - 1;
   const std::span<const std::byte> bytes(record, cursor_.record_bytes);
   measure(n, n, bytes);
-  return {ItemKind::kRecord, n, bytes};
+  return {DueKind::kRecord, n, bytes};
 }
 
 // The last `count` that were taken. (cursor_.next may be behind a gap that is announced already.)
 void Follower::deliver(Batch& batch, std::span<const std::byte> rows, std::size_t count) {
   const Sequence last = counters().last;
-  batch.kind = Batch::Kind::kRecords;
+  batch.kind = ItemKind::kRecord;
   batch.first = last - count + 1;
   batch.count = count;
   batch.row_bytes = cursor_.record_bytes;
@@ -194,9 +203,9 @@ void Follower::deliver(Batch& batch, std::span<const std::byte> rows, std::size_
 
 // `first`, which is in its place already, and what is there behind it: with a column all, otherwise
 // what follows it without another instrument's record in between.
-void Follower::read_chosen(const RowSpace& rows, const Item& first, Batch& batch) {
+void Follower::read_chosen(const RowSpace& rows, const Due& first, Batch& batch) {
   const std::size_t row_bytes = cursor_.record_bytes;
-  batch.kind = Batch::Kind::kRecords;
+  batch.kind = ItemKind::kRecord;
   batch.first = first.sequence;
   batch.row_bytes = cursor_.record_bytes;
   rows.number(0, 1, first.sequence);
@@ -224,22 +233,17 @@ void Follower::read_chosen(const RowSpace& rows, const Item& first, Batch& batch
 }
 
 // `first` and what follows it of the state.
-void Follower::read_state(const RowSpace& rows, const Item& first, Batch& batch) {
+void Follower::read_state(const RowSpace& rows, const Due& first, Batch& batch) {
   const std::size_t row_bytes = first.record.size();
   batch.row_bytes = static_cast<std::uint32_t>(row_bytes);
   const std::size_t places = rows.places(row_bytes);
-  if (places == 0) {
-    put_back(first);
-    batch.result = Errc::kTooSmall;
-    return;
-  }
-  batch.kind = Batch::Kind::kState;
-  for (Item item = first; item.kind != ItemKind::kNothing;) {
-    if (item.kind != ItemKind::kState || batch.count == places) return put_back(item);
-    std::memcpy(rows.bytes.data() + batch.count * row_bytes, item.record.data(), row_bytes);
-    rows.number(batch.count, 1, item.sequence);
+  batch.kind = ItemKind::kState;
+  for (Due due = first; due.kind != DueKind::kNothing;) {
+    if (due.kind != DueKind::kState || batch.count == places) return put_back(due);
+    std::memcpy(rows.bytes.data() + batch.count * row_bytes, due.record.data(), row_bytes);
+    rows.number(batch.count, 1, due.sequence);
     ++batch.count;
-    item = wait_closed(0);
+    due = wait_closed(0);
   }
 }
 
@@ -262,7 +266,7 @@ void Follower::end_in_child() noexcept {
   calls_.end_in_child();
 }
 
-Item Follower::poll() {
+Due Follower::poll() {
   if (cursor_.is_live() && block_.empty()) {
     const RingRead outcome = cursor_.take(cursor_.place);
     if (outcome == RingRead::kRecord) return deliver(cursor_.place);
@@ -272,7 +276,7 @@ Item Follower::poll() {
       return {};
     }
   }
-  if (forked_) return {ItemKind::kEnded, cursor_.next - 1};
+  if (forked_) return {.kind = DueKind::kEnd};
   if (calls_.another_rests()) {
     calls_.refuse();
     return {};

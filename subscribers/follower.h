@@ -139,18 +139,18 @@ class Follower final : public WaitSource {
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
-  // As the public calls of the same names; an event is an Item here, and its words are text().
+  // As the public calls of the same names; the words of an event are text().
   // What comes at once, or soon, is taken on the path, and not here.
   detail::ReadPath& path() { return cursor_; }
-  Item wait(std::uint64_t deadline_ns);
-  Taken take(std::span<std::byte> record, std::uint64_t deadline_ns);
-  std::optional<Item> take_event();
+  Result<Due> next(std::uint64_t deadline_ns);
+  Result<Sequence> read_one(std::span<std::byte> record, std::uint64_t deadline_ns);
+  Result<Due> read_event();
   // The rows that are there now, if there are any: false where read() has more to do.
-  bool read_records(std::span<std::byte> rows, Batch& batch);
+  bool read_records(std::span<std::byte> rows, Result<Batch>& batch);
   // The same with a column.
-  bool read_records(const RowSpace& rows, Batch& batch);
+  bool read_records(const RowSpace& rows, Result<Batch>& batch);
   // After read_records() gave false. Without the event itself: `due` is it.
-  void read(const RowSpace& rows, std::uint64_t deadline_ns, Batch& batch, Item& due);
+  Result<Batch> read(const RowSpace& rows, std::uint64_t deadline_ns, Due& due);
   void interrupt() noexcept { calls_.raise(); }
   bool arm();
   // The publisher rings only for those that may park.
@@ -163,7 +163,7 @@ class Follower final : public WaitSource {
   void end_in_child() noexcept;
   // Of the session that is read; 0 while there is none.
   Sequence head() const { return attachment_ ? attachment_->newest() : kNoSequence; }
-  Sequence next() const { return cursor_.next; }
+  Sequence next_sequence() const { return cursor_.next; }
 
   std::uint32_t record_bytes() const { return cursor_.record_bytes; }
   const RecordIdentity& records() const { return records_; }
@@ -229,8 +229,8 @@ class Follower final : public WaitSource {
   };
 
   // An event that was taken is the next one again.
-  void put_back(const Item& item) {
-    outbox_.put_back(item);
+  void put_back(const Due& due) {
+    outbox_.put_back(due);
     cursor_.attention = 0;
   }
   // What a turn gave: how many records in the caller's memory, not counted yet, or nothing for now.
@@ -239,14 +239,14 @@ class Follower final : public WaitSource {
   static Turn again() { return std::nullopt; }
   static Turn nothing() { return 0; }
 
-  Item poll();
+  Due poll();
   bool advance();
   void pass_over();
   bool looks_again(std::uint64_t deadline_ns);
-  Item wait_closed(std::uint64_t deadline_ns);
+  Due wait_closed(std::uint64_t deadline_ns);
   void begin_waiting();
   std::size_t poll_batch(std::span<std::byte> out);
-  Item deliver(const std::byte* record);
+  Due deliver(const std::byte* record);
   void deliver(Batch& batch, std::span<const std::byte> rows, std::size_t count);
   // Records first … last, in `rows`, are delivered now.
   void measure(Sequence first, Sequence last, std::span<const std::byte> rows) {
@@ -256,8 +256,8 @@ class Follower final : public WaitSource {
   // Apart, so that the others need no registers for it.
   [[gnu::cold, gnu::noinline]] void measure_due(Sequence first, std::span<const std::byte> rows);
   void await_measured(std::uint64_t deadline_ns);
-  void read_state(const RowSpace& rows, const Item& first, Batch& batch);
-  void read_chosen(const RowSpace& rows, const Item& first, Batch& batch);
+  void read_state(const RowSpace& rows, const Due& first, Batch& batch);
+  void read_chosen(const RowSpace& rows, const Due& first, Batch& batch);
   bool event_is_due();
   Errc why_ended() const {
     if (forked_) return Errc::kForked;
@@ -265,8 +265,8 @@ class Follower final : public WaitSource {
   }
   void count(std::uint64_t records);
   Turn turn(std::span<std::byte> out);
-  Turn announce(ItemKind kind, Sequence sequence, std::string text = {}, const Gap& gap = {});
-  Item deliver_event();
+  Turn announce(EventKind kind, Sequence sequence, std::string text = {}, const Gap& gap = {});
+  Due deliver_event();
   bool reach_place();
   Turn introduce(Sequence first);
   void set_attention();

@@ -16,7 +16,7 @@ Follower::Turn Follower::on_seeking() {
   if (!found.ok()) return end(found.status());
   if (*found) return on_found(*std::move(*found));
   if (gone_ && search_.unanswered()) {
-    return announce(ItemKind::kPublisherGone, *std::exchange(gone_, std::nullopt), search_.left());
+    return announce(EventKind::kPublisherGone, *std::exchange(gone_, std::nullopt), search_.left());
   }
   absl::Status given_up = search_.given_up(now);
   return given_up.ok() ? nothing() : end(std::move(given_up));
@@ -75,7 +75,7 @@ Follower::Turn Follower::on_attached(Attachment found) {
   if (same_session) {
     floating_ = false;  // its publisher was only slow to come: live begins here
   } else {
-    if (gone) announce(ItemKind::kPublisherGone, *gone, search_.left());
+    if (gone) announce(EventKind::kPublisherGone, *gone, search_.left());
     const bool comes_from_discarded = journal_done_;
     rejoin();
     if (cursor_.phase == Phase::kEnded) return again();
@@ -156,7 +156,7 @@ Follower::Turn Follower::begin_at(StartingPoint start) {
   if (!introduced_) introduce(cursor_.next);
   if (!start.reset.empty()) {
     before_beginning_ = *options_.start.position;
-    announce(ItemKind::kReset, cursor_.next, std::move(start.reset));
+    announce(EventKind::kReset, cursor_.next, std::move(start.reset));
   } else if (options_.start.position) {
     cursor_.ledger.resume_after(options_.start.position->sequence);
   }
@@ -201,7 +201,7 @@ void Follower::start_over(std::string why) {
   if (const std::string place = said_of_place(); !place.empty()) {
     absl::StrAppend(&why, "; ", place);
   }
-  announce(ItemKind::kReset, cursor_.next, std::move(why));
+  announce(EventKind::kReset, cursor_.next, std::move(why));
 }
 
 // A power cut that took exactly what this subscriber has, and no more, leaves nothing to lose. It
@@ -214,7 +214,7 @@ void Follower::pass_over_void() {
   if (!journal()->sessions().in_void(trail_.journal_id(), cursor_.next - 1, first, last)) return;
   if (last != cursor_.next - 1 || cursor_.ledger.held() < first) return;
   const Gap nothing_lost{cursor_.next, last, cursor_.next, GapCause::kVoid, false};
-  announce(ItemKind::kLost, cursor_.next, void_text(first, last), nothing_lost);
+  announce(EventKind::kLost, cursor_.next, void_text(first, last), nothing_lost);
 }
 
 // Step 4: the ring with a quarter of its slots to spare, the journal otherwise.
@@ -267,7 +267,7 @@ Follower::Turn Follower::deliver_state() {
   }
   if (!entry.empty()) {
     cursor_.ledger.take_state();
-    outbox_.add({ItemKind::kState, fold_->place_of(entry), entry}, "");
+    outbox_.add({.kind = DueKind::kState, .sequence = fold_->place_of(entry), .record = entry}, "");
     return again();
   }
   const Sequence as_of = snapshot_->as_of();
@@ -277,7 +277,7 @@ Follower::Turn Follower::deliver_state() {
   backlog_.extend(as_of);  // newer than F where it was written during the join
   begin_at({as_of + 1, ""});
   cursor_.ledger.resume_after(as_of);
-  return announce(ItemKind::kSnapshotComplete, as_of, std::move(text));
+  return announce(EventKind::kSnapshotComplete, as_of, std::move(text));
 }
 
 // The state has what the gap's records did up to `as_of`; the journal or the ring gives the others.
@@ -290,7 +290,7 @@ Follower::Turn Follower::go_on_after_state(Sequence as_of, std::string text) {
     catch_up_.keep_to_journal_below(gap.resume);
     cursor_.phase = Phase::kCatchUp;
   }
-  return announce(ItemKind::kSnapshotComplete, as_of, std::move(text), gap);
+  return announce(EventKind::kSnapshotComplete, as_of, std::move(text), gap);
 }
 
 // Whoever asked for a state has to know of everything that is not in it: what goes missing before
@@ -302,7 +302,7 @@ Follower::Turn Follower::without_snapshot() {
   const StartingPoint oldest{oldest_of(*attachment_), ""};
   absl::StrAppend(&why, "; begins with sequence ", oldest.next, ", the oldest that is kept");
   begin_at(oldest);
-  return announce(ItemKind::kNoSnapshot, oldest.next, std::move(why));
+  return announce(EventKind::kNoSnapshot, oldest.next, std::move(why));
 }
 
 // As OnGap::kFill does.
@@ -311,7 +311,7 @@ Follower::Turn Follower::fill_instead(std::string why) {
   catch_up_.keep_to_journal_below(gap.resume);
   cursor_.phase = Phase::kCatchUp;
   absl::StrAppend(&why, "; goes on with sequence ", cursor_.next, ", from the journal");
-  return announce(ItemKind::kNoSnapshot, cursor_.next, std::move(why), gap);
+  return announce(EventKind::kNoSnapshot, cursor_.next, std::move(why), gap);
 }
 
 }  // namespace lapwing

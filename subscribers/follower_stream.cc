@@ -28,23 +28,24 @@ Follower::Turn Follower::turn(std::span<std::byte> out) {
     case Phase::kEnded:
       break;
   }
-  return announce(ItemKind::kEnded, cursor_.next - 1,
-                  status_.ok() ? search_.left() : std::string(status_.message()));
-}
-
-Follower::Turn Follower::announce(ItemKind kind, Sequence sequence, std::string text,
-                                  const Gap& gap) {
-  liveness_.end_at(kind);
-  if (liveness_.is_awaited()) spins_left_ = 0;  // the next empty read is to look
-  outbox_.add({kind, sequence}, std::move(text), gap);
+  outbox_.add({.kind = DueKind::kEnd}, "");
   cursor_.attention = 0;
   return again();
 }
 
-Item Follower::deliver_event() {
-  const Item item = outbox_.take();
+Follower::Turn Follower::announce(EventKind kind, Sequence sequence, std::string text,
+                                  const Gap& gap) {
+  liveness_.end_at(kind);
+  if (liveness_.is_awaited()) spins_left_ = 0;  // the next empty read is to look
+  outbox_.add({.kind = DueKind::kEvent, .sequence = sequence, .event = kind}, std::move(text), gap);
+  cursor_.attention = 0;
+  return again();
+}
+
+Due Follower::deliver_event() {
+  const Due due = outbox_.take();
   set_attention();
-  return item;
+  return due;
 }
 
 // Announces what has its place before record cursor_.next; where that is nothing, does the upkeep.
@@ -57,9 +58,9 @@ bool Follower::reach_place() {
     }
     cursor_.ledger.session_seen();
     const bool is_newest = trail_.current() == session_id_;
-    announce(ItemKind::kSession, cursor_.next, is_newest ? said_of_place() : "");
+    announce(EventKind::kSession, cursor_.next, is_newest ? said_of_place() : "");
   } else if (backlog_.step(cursor_.next)) {
-    announce(ItemKind::kCaughtUp, backlog_.last(), backlog_.not_durable());
+    announce(EventKind::kCaughtUp, backlog_.last(), backlog_.not_durable());
   } else {
     const std::uint64_t now = monotonic_ns();
     report(now);
@@ -72,7 +73,7 @@ bool Follower::reach_place() {
 Follower::Turn Follower::introduce(Sequence first) {
   introduced_ = true;
   gives_all_ = !filter_;
-  return announce(ItemKind::kSession, first, said_of_place());
+  return announce(EventKind::kSession, first, said_of_place());
 }
 
 // Once for each attachment.
@@ -165,7 +166,7 @@ Follower::Turn Follower::on_lap(const RingReadResult& read) {
       begin_snapshot(gap.first - 1);
       break;
   }
-  return announce(ItemKind::kGap, gap.first, std::move(text), gap);
+  return announce(EventKind::kGap, gap.first, std::move(text), gap);
 }
 
 void Follower::end_at_gap(const Gap& gap) {
@@ -195,7 +196,7 @@ Follower::Turn Follower::on_hole(CatchUp::Read hole) {
   cursor_.next = gap.last + 1;
   if (hole.cause != GapCause::kDamaged && joining_from_oldest()) return again();
   cursor_.ledger.lost(gap);
-  return announce(ItemKind::kLost, gap.first, std::move(hole.detail), gap);
+  return announce(EventKind::kLost, gap.first, std::move(hole.detail), gap);
 }
 
 // What is missing in [first, last] of a void, and what this subscriber has of the void that the
@@ -234,7 +235,7 @@ Follower::Turn Follower::on_idle() {
   report(now);
   if (tell_liveness(now)) return again();
   if (!watch_.stale_due(*attachment_, cursor_.ledger.taken(), now)) return nothing();
-  return announce(ItemKind::kStale, cursor_.next - 1);
+  return announce(EventKind::kStale, cursor_.next - 1);
 }
 
 // Announces that the subscriber has become live or has fallen behind, if it has. Of a session that
@@ -294,7 +295,7 @@ Follower::Turn Follower::leave() {
   search_.start({how == Ending::kSilent ? Id128{} : session_id_, closed, text, cursor_.next});
   if (closed) {
     if (options_.end_at_close) cursor_.phase = Phase::kEnded;
-    return announce(ItemKind::kClosed, last, std::move(text));
+    return announce(EventKind::kClosed, last, std::move(text));
   }
   // A socket is also closed on a client that was dropped: first see whether the same session
   // answers. Not in this call: the records of one batch are of one session, and of one size.
@@ -305,7 +306,7 @@ Follower::Turn Follower::leave() {
   // Of a publisher that was silent first and is dead now it was said already.
   if (std::exchange(gone_said_, {session_id_, last}) == std::pair(session_id_, last))
     return nothing();
-  return announce(ItemKind::kPublisherGone, last, std::move(text));
+  return announce(EventKind::kPublisherGone, last, std::move(text));
 }
 
 // Called at the end of a discarded journal. The next one is attached in another call, because the

@@ -29,31 +29,23 @@ bool is_forked(const absl::Status& status) {
          status.message().find("open another one here") != absl::string_view::npos;
 }
 
-bool is_end(const Event& event) {
-  return event.kind == ItemKind::kEnded &&
-         event.text.find("open another one here") != std::string::npos;
-}
-
 // The line of the first call that a child does not find forked; 0 if there is none.
 int try_every_call(Subscriber& subscriber, const StoredPosition& position) {
   Record record{};
   std::vector<std::byte> rows(10 * sizeof record);
   if (!is_forked(subscriber.status())) return __LINE__;
-  if (subscriber.take(record).result != Errc::kForked) return __LINE__;
-  if (subscriber.take(record, Deadline::never()).result != Errc::kForked) return __LINE__;
-  if (subscriber.take(std::span(rows).first(3)).result != Errc::kForked) return __LINE__;
-  for (const std::size_t bytes : {rows.size(), std::size_t{3}, std::size_t{0}}) {
-    const Batch batch = subscriber.read(std::span(rows).first(bytes), Deadline::never());
-    if (batch.result != Errc::kForked || !batch.event || !is_end(*batch.event)) return __LINE__;
-  }
-  const Item item = subscriber.wait(Deadline::never());
-  if (item.kind != ItemKind::kEnded || item.event == nullptr || !is_end(*item.event)) {
+  if (subscriber.read_one(record, Deadline::now()).error() != Errc::kForked) return __LINE__;
+  if (subscriber.read_one(record, Deadline::never()).error() != Errc::kForked) return __LINE__;
+  if (subscriber.read_one(std::span(rows).first(3), Deadline::now()).error() != Errc::kForked)
     return __LINE__;
+  for (const std::size_t bytes : {rows.size(), std::size_t{3}, std::size_t{0}}) {
+    if (subscriber.read(std::span(rows).first(bytes), Deadline::never()) != Errc::kForked)
+      return __LINE__;
   }
-  const std::optional<Event> event = subscriber.take_event();
-  if (!event || !is_end(*event)) return __LINE__;
+  if (subscriber.next() != Errc::kForked) return __LINE__;
+  if (subscriber.read_event() != Errc::kForked) return __LINE__;
   subscriber.interrupt();
-  if (subscriber.take(record, Deadline::never()).result != Errc::kForked) return __LINE__;
+  if (subscriber.read_one(record, Deadline::never()).error() != Errc::kForked) return __LINE__;
   if (!is_forked(subscriber.fd().status()) || subscriber.arm()) return __LINE__;
   if (subscriber.head() != 0 || subscriber.lag() != 0 || subscriber.durable() != 0) return __LINE__;
   if (subscriber.position() != position || !is_forked(subscriber.status())) return __LINE__;
@@ -64,9 +56,9 @@ int try_every_call(Subscriber& subscriber, const StoredPosition& position) {
 void take_through(TestBus& bus, Subscriber& subscriber, Sequence last) {
   for (const Deadline deadline = kHang; !deadline.has_passed();) {
     bus.turn();
-    const Item item = subscriber.wait(Deadline::now());
-    if (item.kind == ItemKind::kRecord && item.sequence == last) return;
-    REQUIRE(item.kind != ItemKind::kEnded);
+    const Result<Item> item = subscriber.next(Deadline::now());
+    if (came(item) == ItemKind::kRecord && item->sequence == last) return;
+    REQUIRE(came(item) != Came::kEnd);
   }
   FAIL("record " << last << " did not come");
 }
@@ -79,7 +71,7 @@ TEST_CASE("Every call of a subscriber is forked in a child, and its parent reads
   Sequence taken = 0;
   SECTION("before its first call") {}
   SECTION("while it joins") {
-    REQUIRE(subscriber.wait(Deadline::now()).kind == ItemKind::kNothing);
+    REQUIRE(came(subscriber.next(Deadline::now())) == Came::kNothing);
   }
   SECTION("in the journal") {
     take_through(bus, subscriber, taken = 7);
@@ -95,7 +87,7 @@ TEST_CASE("Every call of a subscriber is forked in a child, and its parent reads
     take_through(bus, subscriber, taken = 3000);
     bus.publish(2 * TestBus::kCapacity);
     Record record{};
-    while (subscriber.take(record).result != Errc::kEventDue) bus.turn();
+    while (subscriber.read_one(record, Deadline::now()).error() != Errc::kEventDue) bus.turn();
   }
   const StoredPosition position = subscriber.position();
   const Sequence last = bus.next() - 1;
@@ -126,8 +118,9 @@ TEST_CASE("A subscriber that has ended is forked in a child, too") {
   bus.close();
   Record record{};
   const Deadline deadline = kHang;
-  while (subscriber.take(record).result != Errc::kClosed && !deadline.has_passed()) {
-    if (subscriber.take_event()) continue;
+  while (subscriber.read_one(record, Deadline::now()).error() != Errc::kClosed &&
+         !deadline.has_passed()) {
+    if (subscriber.read_event().ok()) continue;
   }
   const StoredPosition position = subscriber.position();
   ChildProcess child([&] { return try_every_call(subscriber, position); });
@@ -144,16 +137,17 @@ TEST_CASE("A child that is forked while another thread waits finds the subscribe
   options.wait = WaitStrategy::kPark;
   Subscriber subscriber = open_subscriber(options);
   take_through(bus, subscriber, 10);
-  while (subscriber.wait(Deadline::now()).kind != ItemKind::kNothing) bus.turn();
-  Item came;
-  std::thread waiting([&] { came = subscriber.wait(Deadline::never()); });
+  while (came(subscriber.next(Deadline::now())) != Came::kNothing) bus.turn();
+  Result<Item> item;
+  std::thread waiting([&] { item = subscriber.next(Deadline::never()); });
   const StoredPosition position = subscriber.position();
-  for (Record record{}; subscriber.take(record).result != Errc::kMisuse;) bus.turn();
+  for (Record record{}; subscriber.read_one(record, Deadline::now()).error() != Errc::kMisuse;)
+    bus.turn();
   ChildProcess child([&] { return try_every_call(subscriber, position); });
   CHECK(child.wait() == 0);
   subscriber.interrupt();
   waiting.join();
-  CHECK(came.kind == ItemKind::kNothing);
+  CHECK(item == Errc::kInterrupted);
 }
 
 TEST_CASE("A child has neither the descriptors nor the mappings of a subscriber") {
@@ -232,10 +226,10 @@ TEST_CASE("A child reads on where its parent's subscriber was, with one of its o
     if (!own.ok()) return 1;
     Sequence last = 40;
     for (const Deadline deadline = kHang; last < 100 && !deadline.has_passed();) {
-      const Item item = own->wait(deadline);
-      if (item.kind != ItemKind::kRecord) continue;
-      if (item.sequence != last + 1) return 2;
-      last = item.sequence;
+      const Result<Item> item = own->next(deadline);
+      if (came(item) != ItemKind::kRecord) continue;
+      if (item->sequence != last + 1) return 2;
+      last = item->sequence;
     }
     return last == 100 && own->status().ok() ? 0 : 3;
   };
@@ -250,21 +244,21 @@ TEST_CASE("Every call of a history is forked in a child, and its parent reads on
   bus.archive(300);
   History history = *History::open(bus.directory());
   std::vector<std::byte> rows(100 * sizeof(Record));
-  REQUIRE(history.read(1, rows).count == 100);
+  REQUIRE(history.read(1, rows)->count == 100);
   ChildProcess child([&] {
-    if (history.read(101, rows).result != Errc::kForked) return __LINE__;
-    if (history.read(0, rows).result != Errc::kForked) return __LINE__;
+    if (history.read(101, rows).error() != Errc::kForked) return __LINE__;
+    if (history.read(0, rows).error() != Errc::kForked) return __LINE__;
     if (!is_forked(history.find_time(0).status())) return __LINE__;
     if (!is_forked(history.map(1).status())) return __LINE__;
     if (!is_forked(history.status())) return __LINE__;
     if (history.info().record_bytes != 0 || history.info().archived != 0) return __LINE__;
     auto own = History::open(bus.directory());
-    if (!own.ok() || own->read(101, rows).count != 100) return __LINE__;
+    if (!own.ok() || own->read(101, rows)->count != 100) return __LINE__;
     history = *std::move(own);
-    return history.read(201, rows).count == 100 ? 0 : __LINE__;
+    return history.read(201, rows)->count == 100 ? 0 : __LINE__;
   });
   CHECK(child.wait() == 0);
-  CHECK(history.read(101, rows).count == 100);
+  CHECK(history.read(101, rows)->count == 100);
   CHECK(history.status().ok());
 }
 
@@ -282,9 +276,9 @@ TEST_CASE("A child has a loaded state as of the fork, and finds it forked where 
   ChildProcess child([&] {
     Record record{};
     std::vector<std::byte> rows(10 * sizeof record);
-    if (loaded->wait(Deadline::never()).kind != ItemKind::kEnded) return __LINE__;
-    if (loaded->take(record).result != Errc::kForked) return __LINE__;
-    if (loaded->read(rows).result != Errc::kForked) return __LINE__;
+    if (came(loaded->next(Deadline::never())) != Came::kEnd) return __LINE__;
+    if (loaded->read_one(record, Deadline::now()).error() != Errc::kForked) return __LINE__;
+    if (loaded->read(rows, Deadline::now()).error() != Errc::kForked) return __LINE__;
     if (!is_forked(loaded->fd().status()) || loaded->arm()) return __LINE__;
     if (!is_forked(loaded->subscriber().status())) return __LINE__;
     if (loaded->as_of() != 500 || loaded->state().digest() != digest) return __LINE__;

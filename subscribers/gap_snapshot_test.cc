@@ -47,7 +47,7 @@ TEST_CASE("The state of the newest checkpoint comes after the gap, and then what
   Lapped lapped;
   write_checkpoint(lapped.bus, *lapped.fold, 900);
   const std::string newest = write_checkpoint(lapped.bus, *lapped.fold, 1200);
-  REQUIRE(lapped.trace->until(ItemKind::kSnapshotComplete));
+  REQUIRE(lapped.trace->until(EventKind::kSnapshotComplete));
   CHECK(lapped.trace->says(absl::StrCat("300 entries from ", newest)));
   REQUIRE(lapped.trace->until_record(1546));
   CHECK(lapped.trace->lines == Lines{kGap, "state x 300", "snapshot-complete 1200", "1201..1546"});
@@ -84,7 +84,7 @@ TEST_CASE(
   const auto [as_of, words] = GENERATE(table<Sequence, std::string>(
       {{0, "no checkpoint in "}, {10, "is newer than sequence 10; goes on with sequence 11"}}));
   if (as_of != 0) write_checkpoint(lapped.bus, *lapped.fold, as_of);
-  REQUIRE(lapped.trace->until(ItemKind::kNoSnapshot));
+  REQUIRE(lapped.trace->until(EventKind::kNoSnapshot));
   CHECK(lapped.trace->says(words));
   REQUIRE(lapped.trace->until_record(1546));
   CHECK(lapped.trace->lines == Lines{kGap, "no-snapshot 11", "11..1546"});
@@ -97,11 +97,11 @@ TEST_CASE(
   Lapped lapped;
   write_checkpoint(lapped.bus, *lapped.fold, 1200);
   for (;;) {
-    const Item item = lapped.trace->step();
-    if (item.kind == ItemKind::kSnapshotComplete) {
-      CHECK(item.event->gap.first == 11);
-      CHECK(item.event->gap.last == 649);
-      CHECK(item.event->state_entries == 300);
+    const Result<Item> item = lapped.trace->step();
+    if (came(item) == EventKind::kSnapshotComplete) {
+      CHECK(item->event->gap.first == 11);
+      CHECK(item->event->gap.last == 649);
+      CHECK(item->event->state_entries == 300);
       break;
     }
     CHECK(lapped.trace->subscriber.position().sequence == 10);
@@ -113,21 +113,21 @@ TEST_CASE(
 TEST_CASE(
     "An event after the gap that is due, and not delivered, leaves the position before the gap") {
   Lapped lapped;
-  const auto [as_of, last, position] = GENERATE(table<Sequence, ItemKind, Sequence>(
-      {{1200, ItemKind::kSnapshotComplete, 1200}, {0, ItemKind::kNoSnapshot, 10}}));
+  const auto [as_of, last, position] = GENERATE(table<Sequence, EventKind, Sequence>(
+      {{1200, EventKind::kSnapshotComplete, 1200}, {0, EventKind::kNoSnapshot, 10}}));
   if (as_of != 0) write_checkpoint(lapped.bus, *lapped.fold, as_of);
   Subscriber& subscriber = lapped.trace->subscriber;
   std::vector<std::byte> record(56);
   for (const Deadline deadline = std::chrono::seconds(60);;) {
     REQUIRE_FALSE(deadline.has_passed());
     lapped.bus.turn();
-    const Errc result = subscriber.take(record).result;
+    const Errc result = subscriber.read_one(record, Deadline::now()).error();
     if (result == Errc::kWouldBlock) continue;
     REQUIRE(result == Errc::kEventDue);
     CHECK(subscriber.position().sequence == 10);
-    const Item item = subscriber.wait(Deadline::now());
-    if (item.event != nullptr) CHECK(item.event->gap.last == 649);
-    if (item.kind == last) break;
+    const Result<Item> item = subscriber.next(Deadline::now());
+    if (item->event != nullptr) CHECK(item->event->gap.last == 649);
+    if (came(item) == last) break;
   }
   CHECK(subscriber.position().sequence == position);
 }
@@ -140,7 +140,7 @@ TEST_CASE("A corrupt slot is a gap of one record, which a state may have, or els
   options.on_gap = OnGap::kSnapshot;
   options.start.fold = fold;
   Trace trace(bus, options);
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   trace.lines.clear();
   bus.publish(30);
   bus.archive(20);
@@ -161,10 +161,10 @@ TEST_CASE("A corrupt slot is a gap of one record, which a state may have, or els
 TEST_CASE("While a state is loaded after a gap the publisher hears that it is being filled") {
   Lapped lapped(4096);
   write_checkpoint(lapped.bus, *lapped.fold, 1200);
-  REQUIRE(lapped.trace->until(ItemKind::kGap));
+  REQUIRE(lapped.trace->until(EventKind::kGap));
   const std::uint64_t gap_ns = monotonic_ns();
   while (monotonic_ns() < gap_ns + 2 * kReportNsMin) lapped.bus.turn();
-  REQUIRE(lapped.trace->step().kind == ItemKind::kNothing);
+  REQUIRE(came(lapped.trace->step()) == Came::kNothing);
   lapped.bus.turn();
   const std::vector<SubscriberInfoFrame> subscribers = lapped.bus.server->subscribers();
   REQUIRE(subscribers.size() == 1);
@@ -176,8 +176,8 @@ TEST_CASE("While a state is loaded after a gap the publisher hears that it is be
 TEST_CASE("While a state is loaded the publisher may lap the ring again, and nothing is missing") {
   Lapped lapped(4096);
   write_checkpoint(lapped.bus, *lapped.fold, 1200);
-  REQUIRE(lapped.trace->until(ItemKind::kGap));
-  lapped.trace->step();
+  REQUIRE(lapped.trace->until(EventKind::kGap));
+  (void)lapped.trace->step();
   lapped.bus.publish(5000);
   REQUIRE(lapped.trace->until_record(6546));
   CHECK(lapped.trace->lines == Lines{kGap, "state x 300", "snapshot-complete 1200", "1201..6546"});
@@ -186,7 +186,7 @@ TEST_CASE("While a state is loaded the publisher may lap the ring again, and not
 TEST_CASE("Each gap has a state of its own") {
   Lapped lapped;
   write_checkpoint(lapped.bus, *lapped.fold, 1546);
-  REQUIRE(lapped.trace->until(ItemKind::kSnapshotComplete));
+  REQUIRE(lapped.trace->until(EventKind::kSnapshotComplete));
   lapped.trace->until_quiet();
   lapped.bus.publish(1536);
   lapped.bus.archive(lapped.bus.head());
@@ -201,9 +201,9 @@ TEST_CASE("Each gap has a state of its own") {
 TEST_CASE("A publisher that dies while the state is loaded leaves all of what it had") {
   Lapped lapped(4096);
   write_checkpoint(lapped.bus, *lapped.fold, 1200);
-  REQUIRE(lapped.trace->until(ItemKind::kGap));
+  REQUIRE(lapped.trace->until(EventKind::kGap));
   lapped.bus.kill();
-  REQUIRE(lapped.trace->until(ItemKind::kPublisherGone));
+  REQUIRE(lapped.trace->until(EventKind::kPublisherGone));
   CHECK(lapped.trace->lines ==
         Lines{kGap, "state x 300", "snapshot-complete 1200", "1201..1546", "publisher-gone 1546"});
 }
@@ -233,8 +233,8 @@ TEST_CASE("A state in memory is replaced by the one after the gap") {
   SECTION("or goes on, where there is none") {}
   while (loaded->as_of() < 3500) {
     bus.turn();
-    const Item item = loaded->wait(Deadline::now());
-    if (item.kind == ItemKind::kState) CHECK_FALSE(loaded->settled());
+    const Result<Item> item = loaded->next(Deadline::now());
+    if (came(item) == ItemKind::kState) CHECK_FALSE(loaded->settled());
   }
   CHECK(loaded->settled());
   MemoryState expected(fold->shape());

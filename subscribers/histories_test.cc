@@ -17,11 +17,11 @@ TEST_CASE("A stored position counts as held when a power cut takes it") {
   SubscriberOptions options = bus.options();
   options.start = Start::after(StoredPosition{JournalFixture::journal_id(), fixture_id(1), 64});
   Trace trace(bus, options);
-  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  REQUIRE(trace.until(EventKind::kPublisherGone));
   bus.cut(40);
   bus.start();
   bus.publish(1);
-  REQUIRE(trace.until(ItemKind::kLost));
+  REQUIRE(trace.until(EventKind::kLost));
   CHECK(trace.says("this subscriber holds 41 to 64, which the journal does not"));
   CHECK(trace.lines.back() == (exactly ? "lost 65..64 void" : "lost 65..128 void"));
 }
@@ -42,7 +42,7 @@ TEST_CASE("A stored position goes on after it, whatever sessions came since") {
     SubscriberOptions options = bus.options();
     options.start = Start::after(stored);
     Trace trace(bus, options);
-    REQUIRE(trace.until(ItemKind::kCaughtUp));
+    REQUIRE(trace.until(EventKind::kCaughtUp));
     CHECK(trace.subscriber.counters().first == stored.sequence + 1);
     CHECK(trace.subscriber.counters().records == 200 - stored.sequence);
     CHECK(trace.subscriber.position().sequence == 200);
@@ -70,10 +70,10 @@ TEST_CASE("A stored position that this journal does not contain is reset, never 
     SubscriberOptions options = bus.options();
     options.start = Start::after(stored);
     Trace trace(bus, options);
-    REQUIRE(trace.until(ItemKind::kReset));
+    REQUIRE(trace.until(EventKind::kReset));
     CHECK(trace.lines == Lines{"reset 1"});
     CHECK(trace.says(why));
-    REQUIRE(trace.until(ItemKind::kCaughtUp));
+    REQUIRE(trace.until(EventKind::kCaughtUp));
     CHECK(trace.subscriber.counters().first == 1);
     CHECK(trace.subscriber.counters().records == 50);
   }
@@ -87,7 +87,7 @@ TEST_CASE("A stored position that head does not count yet is continued") {
   SubscriberOptions options = bus.options();
   options.start = Start::after(StoredPosition{JournalFixture::journal_id(), fixture_id(1), 105});
   Trace trace(bus, options);
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   bus.publish(1);
   REQUIRE(trace.until_record(106));
   CHECK(trace.lines == Lines{"caught-up 100", "106..106"});
@@ -102,7 +102,7 @@ TEST_CASE("A journal that was put back to before what was read is another histor
   bus.forget_history();
   bus.start();
   bus.publish(published);
-  REQUIRE(trace.until(ItemKind::kReset));
+  REQUIRE(trace.until(EventKind::kReset));
   CHECK(trace.says("rewritten"));
   REQUIRE(trace.until_record(published));
   CHECK(trace.lines == Lines{"1..100", "caught-up 100", "publisher-gone 100", "reset 1",
@@ -113,11 +113,11 @@ TEST_CASE("A session without a journal begins another history") {
   CaughtUp joined(100, false);
   auto& [bus, trace] = joined;
   bus.kill();
-  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  REQUIRE(trace.until(EventKind::kPublisherGone));
   REQUIRE(bus.ring->unlink().ok());
   bus.start();
   bus.publish(10);
-  REQUIRE(trace.until(ItemKind::kReset));
+  REQUIRE(trace.until(EventKind::kReset));
   trace.until_quiet();
   CHECK(trace.lines == Lines{"1..100", "caught-up 100", "publisher-gone 100", "reset 1", "1..10"});
   CHECK(trace.subscriber.counters().out_of_order == 0);
@@ -141,11 +141,11 @@ TEST_CASE("A reset that a batch meets with the end of the session before it is t
   };
   while (bus.server->subscriber_count() == 0) take_batch();
   for (int i = 0; i < 100; ++i) take_batch();  // takes the Welcome, too
-  CHECK(trace.step().kind == ItemKind::kPublisherGone);
+  CHECK(came(trace.step()) == EventKind::kPublisherGone);
   CHECK(trace.says("ended without a close after sequence 10"));
   CHECK(trace.subscriber.position().sequence == 10);
   CHECK(trace.subscriber.position().session_id == fixture_id(1));
-  CHECK(trace.step().kind == ItemKind::kReset);
+  CHECK(came(trace.step()) == EventKind::kReset);
   CHECK(trace.says("keeps no journal to continue from"));
   CHECK(trace.subscriber.position().sequence == 0);
   CHECK(trace.subscriber.position().session_id == fixture_id(2));
@@ -163,17 +163,17 @@ TEST_CASE("A position stored before a reset is of the session that was read, and
   std::vector<std::byte> record(56);
   const std::uint64_t deadline_ns = monotonic_ns() + 60'000'000'000;
   StoredPosition stored;
-  for (ItemKind kind = ItemKind::kNothing; kind != ItemKind::kReset;) {
+  for (Came kind = Came::kNothing; kind != EventKind::kReset;) {
     REQUIRE(monotonic_ns() < deadline_ns);
     bus.turn();
-    if (trace.subscriber.take(record).result != Errc::kEventDue) continue;
+    if (trace.subscriber.read_one(record, Deadline::now()).error() != Errc::kEventDue) continue;
     stored = trace.subscriber.position();
-    kind = trace.subscriber.take_event().value().kind;
+    kind = trace.subscriber.read_event()->kind;
   }
   CHECK(stored.session_id == fixture_id(1));
   CHECK(stored.sequence == 100);
   Trace resumed(bus, bus.options(Start::after(stored)));
-  REQUIRE(resumed.until(ItemKind::kReset));
+  REQUIRE(resumed.until(EventKind::kReset));
   CHECK(resumed.says("but what is left of that session ends at 50"));
 }
 

@@ -126,36 +126,34 @@ HistoryInfo History::info() const {
   return info_of(*state_->attachment);
 }
 
-Batch History::read(Sequence first, std::span<std::byte> rows) {
+Result<Batch> History::read(Sequence first, std::span<std::byte> rows) {
   State& state = *state_;
-  if (state.fork.in_child()) return {.result = Errc::kForked};
-  const auto failed = [&state](absl::Status why) {
+  if (state.fork.in_child()) return Errc::kForked;
+  const auto failed = [&state](absl::Status why) -> Result<Batch> {
     state.status = std::move(why);
-    return Batch{.result = errc_of(state.status)};
+    return errc_of(state.status);
   };
   if (first == kNoSequence || first > kSequenceMax) {
     return failed(make_error(Errc::kInvalidArgument,
                              absl::StrCat(first, " is no sequence: the first record is 1")));
   }
   const std::uint32_t record_bytes = state.attachment->record_bytes();
-  if (rows.size() < record_bytes) return {.result = Errc::kTooSmall, .row_bytes = record_bytes};
+  if (rows.size() < record_bytes) return {Errc::kTooSmall, {.row_bytes = record_bytes}};
   if (first > state.attachment->bounds().archived) {
     if (absl::Status went_on = state.go_on(); !went_on.ok()) return failed(std::move(went_on));
   }
   const JournalBounds bounds = state.attachment->bounds();
-  if (first > bounds.archived) return {.result = Errc::kWouldBlock};
+  if (first > bounds.archived) return Errc::kWouldBlock;
   const absl::StatusOr<JournalRun> run = state.attachment->journal()->read(first, bounds, rows);
   if (!run.ok()) return failed(run.status());
   if (run->count > 0) {
-    return {.kind = Batch::Kind::kRecords,
-            .first = first,
-            .count = run->count,
-            .row_bytes = record_bytes};
+    return Batch{
+        .kind = ItemKind::kRecord, .first = first, .count = run->count, .row_bytes = record_bytes};
   }
-  if (!run->gap) return {.result = Errc::kWouldBlock};
-  Batch batch{.kind = Batch::Kind::kEvent};
+  if (!run->gap) return Errc::kWouldBlock;
+  Batch batch{.kind = ItemKind::kEvent};
   batch.event = std::make_shared<const Event>(
-      Event{.kind = ItemKind::kLost,
+      Event{.kind = EventKind::kLost,
             .sequence = first,
             .gap = {first, run->gap_last, run->gap_last + 1, run->cause, false},
             .record_bytes = record_bytes,

@@ -28,15 +28,15 @@ History open_history(const TestBus& bus) {
 Sequence read_all(const TestBus& bus, History& history, Sequence next) {
   std::vector<std::byte> rows(100 * 56);
   for (;;) {
-    const Batch batch = history.read(next, rows);
-    if (batch.kind != Batch::Kind::kRecords) return next;
-    REQUIRE(batch.first == next);
-    REQUIRE(batch.row_bytes == 56);
-    for (std::size_t i = 0; i < batch.count; ++i) {
+    const Result<Batch> batch = history.read(next, rows);
+    if (came(batch) != ItemKind::kRecord) return next;
+    REQUIRE(batch->first == next);
+    REQUIRE(batch->row_bytes == 56);
+    for (std::size_t i = 0; i < batch->count; ++i) {
       const std::vector<std::byte> expected = bus.journal.record(next + i);
       REQUIRE(std::memcmp(rows.data() + i * 56, expected.data(), 56) == 0);
     }
-    next += batch.count;
+    next += batch->count;
   }
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("History lists all journals, and reads the one that is named") {
   CHECK(first->info().is_discarded);
   CHECK(read_all(bus, *first, 1) == 251);
   std::vector<std::byte> rows(56);
-  CHECK(first->read(251, rows).result == Errc::kWouldBlock);
+  CHECK(first->read(251, rows).error() == Errc::kWouldBlock);
   CHECK(first->info().journal_id == JournalFixture::journal_id());
   CHECK(errc_of(History::open(bus.directory(), fixture_id(77)).status()) == Errc::kNotFound);
 }
@@ -89,7 +89,7 @@ TEST_CASE("History stays with its journal when the bus begins another one") {
   bus.publish(400);
   bus.archive(400);
   std::vector<std::byte> rows(56);
-  CHECK(history.read(251, rows).result == Errc::kWouldBlock);
+  CHECK(history.read(251, rows).error() == Errc::kWouldBlock);
   CHECK(history.info().journal_id == JournalFixture::journal_id());
   CHECK(history.info().is_discarded);
 }
@@ -108,7 +108,7 @@ TEST_CASE("History reads beside a publisher, as far as is archived, and goes on"
   CHECK(info.journal_id == bus.journal.current_journal_id());
   CHECK(read_all(bus, history, 1) == 251);
   std::vector<std::byte> rows(56);
-  CHECK(history.read(251, rows).result == Errc::kWouldBlock);
+  CHECK(history.read(251, rows).error() == Errc::kWouldBlock);
   bus.archive(300);
   CHECK(read_all(bus, history, 251) == 301);
 }
@@ -135,13 +135,13 @@ TEST_CASE("What the journal cannot give is an event with its exact range and cau
   bus.prune_below_segment(2);
   History history = open_history(bus);
   std::vector<std::byte> rows(560);
-  const Batch lost = history.read(1, rows);
-  REQUIRE(lost.event != nullptr);
-  CHECK(lost.event->kind == ItemKind::kLost);
-  CHECK(lost.event->gap.first == 1);
-  CHECK(lost.event->gap.last == bus.oldest - 1);
-  CHECK(lost.event->gap.cause == GapCause::kPruned);
-  CHECK(read_all(bus, history, lost.event->gap.last + 1) == 5001);
+  const Result<Batch> lost = history.read(1, rows);
+  REQUIRE(lost->event != nullptr);
+  CHECK(lost->event->kind == EventKind::kLost);
+  CHECK(lost->event->gap.first == 1);
+  CHECK(lost->event->gap.last == bus.oldest - 1);
+  CHECK(lost->event->gap.cause == GapCause::kPruned);
+  CHECK(read_all(bus, history, lost->event->gap.last + 1) == 5001);
 }
 
 TEST_CASE("History refuses what is no sequence, and memory that holds no record") {
@@ -151,11 +151,11 @@ TEST_CASE("History refuses what is no sequence, and memory that holds no record"
   bus.archive(10);
   History history = open_history(bus);
   std::vector<std::byte> rows(56);
-  CHECK(history.read(0, rows).result == Errc::kInvalidArgument);
+  CHECK(history.read(0, rows).error() == Errc::kInvalidArgument);
   CHECK_FALSE(history.status().ok());
-  const Batch small = history.read(1, std::span(rows).first(55));
-  CHECK(small.result == Errc::kTooSmall);
-  CHECK(small.row_bytes == 56);
+  const Result<Batch> small = history.read(1, std::span(rows).first(55));
+  CHECK(small.error() == Errc::kTooSmall);
+  CHECK(small->row_bytes == 56);
 }
 
 // A bus whose first segments are finished, and how many records one has.

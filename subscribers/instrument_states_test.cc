@@ -32,16 +32,17 @@ TEST_CASE("The column of a state has the places of its entries") {
   reader.take_session(bus);
   std::size_t entries = 0;
   while (entries < TestFold::kKeys) {
-    const Batch batch = reader.subscriber.read(reader.rows, reader.sequences);
-    REQUIRE(batch.kind == Batch::Kind::kState);
-    for (std::size_t i = 0; i < batch.count; ++i) {
-      const auto entry = std::span(reader.rows).subspan(i * batch.row_bytes, batch.row_bytes);
+    const Result<Batch> batch =
+        reader.subscriber.read(reader.rows, reader.sequences, Deadline::now());
+    REQUIRE(came(batch) == ItemKind::kState);
+    for (std::size_t i = 0; i < batch->count; ++i) {
+      const auto entry = std::span(reader.rows).subspan(i * batch->row_bytes, batch->row_bytes);
       REQUIRE(reader.sequences[i] == fold->place_of(entry));
     }
-    entries += batch.count;
+    entries += batch->count;
   }
-  CHECK(reader.subscriber.read(reader.rows, reader.sequences).event->kind ==
-        ItemKind::kSnapshotComplete);
+  CHECK(reader.subscriber.read(reader.rows, reader.sequences, Deadline::now())->event->kind ==
+        EventKind::kSnapshotComplete);
 }
 
 TEST_CASE("Of a state the chosen instruments' entries are delivered, and then their records") {
@@ -129,10 +130,10 @@ class BookReader {
     for (int quiet = 0; quiet < 300 || subscriber.position().sequence < bus.head();) {
       REQUIRE(monotonic_ns() < hang_ns);
       bus.turn();
-      const Item item = subscriber.wait(Deadline::now());
-      REQUIRE(item.kind != ItemKind::kEnded);
-      REQUIRE(books.take(item));
-      quiet = item.kind == ItemKind::kNothing ? quiet + 1 : 0;
+      const Result<Item> item = subscriber.next(Deadline::now());
+      REQUIRE(came(item) != Came::kEnd);
+      REQUIRE(books.take(*item));
+      quiet = came(item) == Came::kNothing ? quiet + 1 : 0;
     }
   }
   const OrderBook& book() const {
@@ -226,12 +227,13 @@ TEST_CASE("Books take batches with a column of sequences, and without one") {
   for (bool is_done = false; !is_done;) {
     REQUIRE(monotonic_ns() < hang_ns);
     bus.turn();
-    const Batch batch = has_column ? reader.subscriber.read(reader.rows, reader.sequences)
-                                   : reader.subscriber.read(reader.rows);
-    REQUIRE((has_column ? books.take(batch, reader.rows, reader.sequences)
-                        : books.take(batch, reader.rows)));
-    if (batch.kind == Batch::Kind::kRecords) records += batch.count;
-    is_done = batch.event && batch.event->kind == ItemKind::kCaughtUp;
+    const Result<Batch> batch =
+        has_column ? reader.subscriber.read(reader.rows, reader.sequences, Deadline::now())
+                   : reader.subscriber.read(reader.rows, Deadline::now());
+    REQUIRE((has_column ? books.take(*batch, reader.rows, reader.sequences)
+                        : books.take(*batch, reader.rows)));
+    if (came(batch) == ItemKind::kRecord) records += batch->count;
+    is_done = batch->is(EventKind::kCaughtUp);
   }
   CHECK(records == 134);
   CHECK(books.sequence() == 400);
@@ -261,8 +263,8 @@ TEST_CASE("A loaded state is that of the chosen instruments") {
   for (const std::uint64_t hang_ns = far_deadline(); read.size() < 4;) {
     REQUIRE(monotonic_ns() < hang_ns);
     bus.turn();
-    const Batch batch = loaded->read(rows, sequences);
-    read.insert(read.end(), sequences.begin(), sequences.begin() + batch.count);
+    const Result<Batch> batch = loaded->read(rows, sequences, Deadline::now());
+    read.insert(read.end(), sequences.begin(), sequences.begin() + batch->count);
   }
   CHECK(read == std::vector<Sequence>{502, 504, 507, 509});
   CHECK(loaded->as_of() == 509);

@@ -78,13 +78,13 @@ TEST_CASE("A struct is taken, and its rows are read, by a subscriber of chosen i
     REQUIRE(monotonic_ns() < hang_ns);
     bus.turn();
     Signal one{};
-    const Taken next = opened->take(one);
-    if (next.result == Errc::kEventDue) (void)(*opened)->take_event();
-    if (next.result != Errc::kOk) continue;
+    const Result<Sequence> next = opened->read_one(one, Deadline::now());
+    if (next.error() == Errc::kEventDue) (void)(*opened)->read_event();
+    if (next.error() != Errc::kOk) continue;
     CHECK(one.instrument == 3);
-    taken.push_back(next.sequence);
-    const Batch batch = opened->read(rows, sequences);
-    for (std::size_t i = 0; i < batch.count; ++i) {
+    taken.push_back(*next);
+    const Result<Batch> batch = opened->read(rows, sequences, Deadline::now());
+    for (std::size_t i = 0; i < batch->count; ++i) {
       CHECK(rows[i].instrument == 3);
       taken.push_back(sequences[i]);
     }
@@ -98,32 +98,34 @@ TEST_CASE("A batch is a run of sequences, and with a column of them all that is 
   bus.publish(100);
   IntroducedReader reader(bus.choosing({"id:2", "id:3"}));
   reader.take_session(bus);
-  Batch batch = reader.subscriber.read(reader.rows);
-  CHECK(batch.first == 2);
-  CHECK(batch.count == 2);  // 2 and 3, and then 7
-  batch = reader.subscriber.read(reader.rows, std::span(reader.sequences).first(5));
-  CHECK(batch.first == 7);
-  CHECK(batch.count == 5);
+  Result<Batch> batch = reader.subscriber.read(reader.rows, Deadline::now());
+  CHECK(batch->first == 2);
+  CHECK(batch->count == 2);  // 2 and 3, and then 7
+  batch =
+      reader.subscriber.read(reader.rows, std::span(reader.sequences).first(5), Deadline::now());
+  CHECK(batch->first == 7);
+  CHECK(batch->count == 5);
   CHECK(std::vector(reader.sequences.begin(), reader.sequences.begin() + 5) ==
         std::vector<Sequence>{7, 8, 12, 13, 17});
   CHECK(reader.position() == 17);
-  batch = reader.subscriber.read(reader.rows, std::span(reader.sequences).first(0));
-  CHECK(batch.result == Errc::kTooSmall);
-  CHECK(batch.row_bytes == kRowBytes);
+  batch =
+      reader.subscriber.read(reader.rows, std::span(reader.sequences).first(0), Deadline::now());
+  CHECK(batch.error() == Errc::kTooSmall);
+  CHECK(batch->row_bytes == kRowBytes);
   CHECK(reader.position() == 17);
-  batch = reader.subscriber.read(reader.rows, reader.sequences);
-  CHECK(batch.kind == Batch::Kind::kRecords);
+  batch = reader.subscriber.read(reader.rows, reader.sequences, Deadline::now());
+  CHECK(came(batch) == ItemKind::kRecord);
   const auto rest = InstrumentFeed::sequences_of({2, 3}, 18, 100);
-  CHECK(std::vector(reader.sequences.begin(), reader.sequences.begin() + batch.count) == rest);
-  for (std::size_t i = 0; i < batch.count; ++i) {
+  CHECK(std::vector(reader.sequences.begin(), reader.sequences.begin() + batch->count) == rest);
+  for (std::size_t i = 0; i < batch->count; ++i) {
     CHECK(std::memcmp(reader.rows.data() + i * kRowBytes, bus.journal.record(rest[i]).data(),
                       kRowBytes) == 0);
   }
-  batch = reader.subscriber.read(reader.rows, reader.sequences);
-  REQUIRE(batch.event);
-  CHECK(batch.event->kind == ItemKind::kCaughtUp);
-  batch = reader.subscriber.read(reader.rows, reader.sequences);
-  CHECK(batch.result == Errc::kWouldBlock);
+  batch = reader.subscriber.read(reader.rows, reader.sequences, Deadline::now());
+  REQUIRE(batch->event);
+  CHECK(batch->event->kind == EventKind::kCaughtUp);
+  batch = reader.subscriber.read(reader.rows, reader.sequences, Deadline::now());
+  CHECK(batch.error() == Errc::kWouldBlock);
 }
 
 TEST_CASE("Without chosen instruments a column has the run that the batch is") {
@@ -132,24 +134,27 @@ TEST_CASE("Without chosen instruments a column has the run that the batch is") {
   bus.publish(100);
   IntroducedReader reader(bus.options());
   reader.take_session(bus);
-  Batch batch = reader.subscriber.read(reader.rows, std::span(reader.sequences).first(3));
-  CHECK(batch.first == 1);
-  CHECK(batch.count == 3);
-  batch = reader.subscriber.read(reader.rows, std::span(reader.sequences).first(0));
-  CHECK(batch.result == Errc::kTooSmall);
-  batch = reader.subscriber.read(reader.rows, reader.sequences);
-  CHECK(batch.first == 4);
-  REQUIRE(batch.count == 97);
-  for (std::size_t i = 0; i < batch.count; ++i) CHECK(reader.sequences[i] == 4 + i);
-  REQUIRE(reader.subscriber.read(reader.rows, reader.sequences).event);
-  CHECK(reader.subscriber.read(reader.rows, reader.sequences).result == Errc::kWouldBlock);
+  Result<Batch> batch =
+      reader.subscriber.read(reader.rows, std::span(reader.sequences).first(3), Deadline::now());
+  CHECK(batch->first == 1);
+  CHECK(batch->count == 3);
+  batch =
+      reader.subscriber.read(reader.rows, std::span(reader.sequences).first(0), Deadline::now());
+  CHECK(batch.error() == Errc::kTooSmall);
+  batch = reader.subscriber.read(reader.rows, reader.sequences, Deadline::now());
+  CHECK(batch->first == 4);
+  REQUIRE(batch->count == 97);
+  for (std::size_t i = 0; i < batch->count; ++i) CHECK(reader.sequences[i] == 4 + i);
+  REQUIRE(reader.subscriber.read(reader.rows, reader.sequences, Deadline::now())->event);
+  CHECK(reader.subscriber.read(reader.rows, reader.sequences, Deadline::now()).error() ==
+        Errc::kWouldBlock);
   batch =
       while_it_waits([&] { return reader.subscriber.read(reader.rows, reader.sequences, kHang); },
                      [&] {
                        bus.publish(1);
                        ring(bus);
                      });
-  CHECK(batch.count == 1);
+  CHECK(batch->count == 1);
   CHECK(reader.sequences[0] == 101);
 }
 
@@ -197,7 +202,7 @@ TEST_CASE("A subscriber ends in words where what it is to choose is not there") 
   bus.start();
   bus.publish(10);
   InstrumentReader reader(bus, bus.choosing(instruments));
-  reader.until_event(ItemKind::kEnded);
+  reader.until_end();
   CHECK(reader.records.empty());
   CHECK(errc_of(reader.subscriber.status()) == code);
   CHECK(says(reader.subscriber.status(), words));
@@ -234,31 +239,31 @@ TEST_CASE("Each session is chosen from by its own description and metadata") {
     bus.close();
     write_symbols(bus, {{"NQH4", {{20240101, 20240201, "1"}}}});
     bus.start();
-    reader.until_event(ItemKind::kEnded);
+    reader.until_end();
     CHECK(errc_of(reader.subscriber.status()) == Errc::kNotFound);
     CHECK(reader.position() == 10);
   }
   SECTION("another history has records that have no instrument") {
     bus.kill();
-    reader.until_event(ItemKind::kPublisherGone);
+    reader.until_event(EventKind::kPublisherGone);
     REQUIRE(bus.ring->unlink().ok());
     bus.fail_journal();
     bus.schema = "bytes";
     bus.described_as = "";
     bus.start();
     bus.publish(10);
-    reader.until_event(ItemKind::kEnded);
+    reader.until_end();
     CHECK(errc_of(reader.subscriber.status()) == Errc::kInvalidArgument);
     CHECK(reader.records.size() == 2);
   }
   SECTION("another history has the same instruments") {
     bus.kill();
-    reader.until_event(ItemKind::kPublisherGone);
+    reader.until_event(EventKind::kPublisherGone);
     REQUIRE(bus.ring->unlink().ok());
     bus.fail_journal();
     bus.start();
     bus.publish(5);
-    reader.until_event(ItemKind::kReset);
+    reader.until_event(EventKind::kReset);
     reader.until_quiet();
     CHECK(reader.events.back() == "reset 1 @2");
     CHECK(reader.records == std::vector<Sequence>{4, 9, 4});
@@ -308,7 +313,7 @@ TEST_CASE("A symbol of a later session chooses nothing before it, and one of an 
   }
   SECTION("an older one") {
     InstrumentReader reader(feeds.bus, feeds.bus.choosing({"OLD"}));
-    reader.until_event(ItemKind::kEnded);
+    reader.until_end();
     CHECK(reader.records == std::vector<Sequence>{4, 9});
     CHECK(errc_of(reader.subscriber.status()) == Errc::kNotFound);
     CHECK(says(reader.subscriber.status(), "instrument OLD: bus "));
@@ -316,12 +321,12 @@ TEST_CASE("A symbol of a later session chooses nothing before it, and one of an 
   }
   SECTION("an older one, from now on") {
     InstrumentReader reader(feeds.bus, feeds.bus.choosing({"OLD"}, Start::live()));
-    reader.until_event(ItemKind::kEnded);
+    reader.until_end();
     CHECK(errc_of(reader.subscriber.status()) == Errc::kNotFound);
   }
   SECTION("one of no session") {
     InstrumentReader reader(feeds.bus, feeds.bus.choosing({"NONE"}));
-    reader.until_event(ItemKind::kEnded);
+    reader.until_end();
     CHECK(reader.records.empty());
     CHECK(reader.position() == 0);
   }
@@ -335,8 +340,8 @@ TEST_CASE("An event names the session of the records that follow, not the newest
   for (const std::uint64_t hang_ns = far_deadline(); sessions.size() < 2;) {
     REQUIRE(monotonic_ns() < hang_ns);
     feeds.bus.turn();
-    const Item item = subscriber.wait(Deadline::now());
-    if (item.kind == ItemKind::kSession) sessions.push_back(item.event->session_id);
+    const Result<Item> item = subscriber.next(Deadline::now());
+    if (came(item) == EventKind::kSession) sessions.push_back(item->event->session_id);
   }
   CHECK(sessions == std::vector<Id128>{fixture_id(1), fixture_id(2)});
 }
@@ -397,7 +402,7 @@ TEST_CASE("What is missing before the first record is said, since no sequence sh
   bus.start();
   bus.publish(10);
   InstrumentReader reader(bus, bus.choosing({"id:2"}));
-  reader.until_event(ItemKind::kSession);
+  reader.until_event(EventKind::kSession);
   bus.publish(3000);
   reader.until_quiet();
   REQUIRE_FALSE(reader.records.empty());
@@ -450,10 +455,10 @@ TEST_CASE("Records of other instruments end no wait before its deadline") {
     const std::uint64_t deadline_ns = monotonic_ns() + 2'000'000;
     const Deadline deadline = Deadline::at_monotonic_ns(deadline_ns);
     Errc result = Errc::kOk;
-    if (call == 0) result = reader.subscriber.take(row, deadline).result;
-    if (call == 1) result = reader.subscriber.read(row, deadline).result;
+    if (call == 0) result = reader.subscriber.read_one(row, deadline).error();
+    if (call == 1) result = reader.subscriber.read(row, deadline).error();
     if (call == 2) {
-      REQUIRE(reader.subscriber.wait(deadline).kind == ItemKind::kNothing);
+      REQUIRE(came(reader.subscriber.next(deadline)) == Came::kNothing);
       result = Errc::kTimedOut;
     }
     CHECK(result == Errc::kTimedOut);
@@ -461,7 +466,7 @@ TEST_CASE("Records of other instruments end no wait before its deadline") {
     CHECK(reader.subscriber.counters().filtered == 10 + 300 * (static_cast<unsigned>(call) + 1));
     bus.beat();
   }
-  CHECK(reader.subscriber.take(row).result == Errc::kWouldBlock);
+  CHECK(reader.subscriber.read_one(row, Deadline::now()).error() == Errc::kWouldBlock);
 }
 
 TEST_CASE("A record of a chosen instrument ends the wait that others did not") {
@@ -473,15 +478,16 @@ TEST_CASE("A record of a chosen instrument ends the wait that others did not") {
   InstrumentReader reader(bus, options);
   reader.until_quiet();
   std::array<std::byte, kRowBytes> row;
-  const Taken taken = while_it_waits([&] { return reader.subscriber.take(row, kHang); },
-                                     [&] {
-                                       for (int i = 0; i < 4; ++i) {
-                                         bus.publish(1);
-                                         ring(bus);
-                                       }
-                                     });
-  CHECK(taken.result == Errc::kOk);
-  CHECK(taken.sequence == 14);
+  const Result<Sequence> taken =
+      while_it_waits([&] { return reader.subscriber.read_one(row, kHang); },
+                     [&] {
+                       for (int i = 0; i < 4; ++i) {
+                         bus.publish(1);
+                         ring(bus);
+                       }
+                     });
+  CHECK(taken.ok());
+  CHECK(*taken == 14);
 }
 
 // Publishes without a pause, of instruments that nobody chose, until it is stopped.
@@ -529,9 +535,9 @@ TEST_CASE("A bus that is busy with other instruments holds up no deadline and no
   // A subscriber that is not scheduled for a while may be lapped.
   const auto take_until = [&](Deadline deadline) {
     for (;;) {
-      const Errc result = reader.subscriber.take(row, deadline).result;
+      const Errc result = reader.subscriber.read_one(row, deadline).error();
       if (result != Errc::kEventDue) return result;
-      REQUIRE(reader.subscriber.take_event());
+      REQUIRE(reader.subscriber.read_event().ok());
     }
   };
   CHECK(take_until(Deadline::at_monotonic_ns(deadline_ns)) == Errc::kTimedOut);
@@ -541,7 +547,7 @@ TEST_CASE("A bus that is busy with other instruments holds up no deadline and no
   // A publisher that is not scheduled for a while publishes nothing.
   while (reader.subscriber.counters().filtered == filtered && !publisher.is_late) {
     const std::uint64_t wait_until_ns = monotonic_ns() + 10'000'000;
-    while (reader.subscriber.wait(Deadline::at_monotonic_ns(wait_until_ns)).event != nullptr)
+    while (reader.subscriber.next(Deadline::at_monotonic_ns(wait_until_ns))->event != nullptr)
       continue;
     CHECK(monotonic_ns() >= wait_until_ns);
   }
@@ -551,18 +557,18 @@ TEST_CASE("A bus that is busy with other instruments holds up no deadline and no
   CHECK_FALSE(publisher.is_late);
 }
 
-TEST_CASE("take_event finds the event behind records of other instruments") {
+TEST_CASE("read_event finds the event behind records of other instruments") {
   InstrumentFeed bus;
   bus.start();
   bus.publish(10);
   Subscriber subscriber = open_subscriber(bus.choosing({"id:9"}));
-  std::vector<ItemKind> kinds;
+  std::vector<EventKind> kinds;
   for (const std::uint64_t hang_ns = far_deadline(); kinds.size() < 2;) {
     REQUIRE(monotonic_ns() < hang_ns);
     bus.turn();
-    if (const auto event = subscriber.take_event()) kinds.push_back(event->kind);
+    if (const auto event = subscriber.read_event(); event.ok()) kinds.push_back(event->kind);
   }
-  CHECK(kinds == std::vector{ItemKind::kSession, ItemKind::kCaughtUp});
+  CHECK(kinds == std::vector{EventKind::kSession, EventKind::kCaughtUp});
   CHECK(subscriber.counters().filtered == 10);
 }
 
@@ -599,10 +605,12 @@ TEST_CASE("Of chosen instruments a forked child has nothing, and its parent ever
     Subscriber& subscriber = reader.subscriber;
     std::array<std::byte, 2 * kRowBytes> rows;
     std::array<Sequence, 2> sequences = {};
-    if (subscriber.take(std::span(rows).first(kRowBytes)).result != Errc::kForked) return __LINE__;
-    if (subscriber.read(rows).result != Errc::kForked) return __LINE__;
-    if (subscriber.read(rows, sequences).result != Errc::kForked) return __LINE__;
-    if (subscriber.wait(Deadline::never()).kind != ItemKind::kEnded) return __LINE__;
+    if (subscriber.read_one(std::span(rows).first(kRowBytes), Deadline::now()).error() !=
+        Errc::kForked)
+      return __LINE__;
+    if (subscriber.read(rows, Deadline::now()).error() != Errc::kForked) return __LINE__;
+    if (subscriber.read(rows, sequences, Deadline::now()).error() != Errc::kForked) return __LINE__;
+    if (came(subscriber.next(Deadline::never())) != Came::kEnd) return __LINE__;
     if (subscriber.live() || subscriber.arm()) return __LINE__;
     return subscriber.position() == position ? 0 : __LINE__;
   });

@@ -39,7 +39,7 @@ TEST_CASE("A publisher that is killed at any step of the handshake leaves all of
   SubscriberOptions options = bus.options();
   if (!comes_back) options.reattach = std::chrono::nanoseconds(0);
   Trace trace(bus, options);
-  for (int i = 0; i < steps; ++i) trace.step();
+  for (int i = 0; i < steps; ++i) (void)trace.step();
   bus.publish_without_head(3);
   bus.kill();
   if (comes_back) {
@@ -51,7 +51,7 @@ TEST_CASE("A publisher that is killed at any step of the handshake leaves all of
     trace.until_quiet();
     check_all_of(trace, 3013);
   } else {
-    CHECK_FALSE(trace.until(ItemKind::kStale));
+    CHECK_FALSE(trace.until(EventKind::kStale));
     check_all_of(trace, 3003);
   }
   CHECK(trace.subscriber.counters().lost == 0);
@@ -64,19 +64,19 @@ TEST_CASE("A publisher that dies in every greeting is given up soon after the de
   SubscriberOptions options = bus.options();
   options.reattach = std::chrono::nanoseconds(50'000'000);
   Subscriber subscriber = open_subscriber(options);
-  Item item;
+  Result<Item> item = Errc::kWouldBlock;
   const std::uint64_t deadline_ns = monotonic_ns() + 60'000'000'000;  // ends a hang
-  while (item.kind == ItemKind::kNothing && monotonic_ns() < deadline_ns) {
+  while (came(item) == Came::kNothing && monotonic_ns() < deadline_ns) {
     bus.open_socket();
     const std::size_t listening = open_descriptors();
-    while (item.kind == ItemKind::kNothing && open_descriptors() == listening) {
-      item = subscriber.wait(Deadline::now());
+    while (came(item) == Came::kNothing && open_descriptors() == listening) {
+      item = subscriber.next(Deadline::now());
     }
     bus.kill();
-    if (item.kind == ItemKind::kNothing)
-      item = subscriber.wait(Deadline::now());  // meets the end of its greeting
+    if (came(item) == Came::kNothing)
+      item = subscriber.next(Deadline::now());  // meets the end of its greeting
   }
-  CHECK(item.kind == ItemKind::kEnded);
+  CHECK(came(item) == Came::kEnd);
   CHECK(errc_of(subscriber.status()) == Errc::kNoBus);
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("A power cut at any step of the handshake takes what it says, and noth
   bus.archive(200);
   bus.flush = FlushManner::kNever;
   Trace trace(bus, bus.options());
-  for (int i = 0; i < steps; ++i) trace.step();
+  for (int i = 0; i < steps; ++i) (void)trace.step();
   bus.kill();
   bus.cut(200);
   bus.flush = FlushManner::kAnswer;
@@ -107,11 +107,11 @@ TEST_CASE("Two restarts within one search for the next session are told one afte
   CaughtUp joined(10);
   auto& [bus, trace] = joined;
   bus.kill();
-  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  REQUIRE(trace.until(EventKind::kPublisherGone));
   bus.recover();
   bus.start();
   bus.publish(10);
-  for (int i = 0; i < steps; ++i) trace.step();
+  for (int i = 0; i < steps; ++i) (void)trace.step();
   bus.kill();
   bus.recover();
   bus.start();
@@ -131,8 +131,8 @@ TEST_CASE("What a stopped publisher went on with before it was greeted again is 
   auto& [bus, trace] = joined;
   bus.beating = false;
   store_heartbeat(bus.ring->words(), 1);
-  REQUIRE(trace.until(ItemKind::kPublisherGone));
-  trace.step();  // says Hello to a publisher that does not move
+  REQUIRE(trace.until(EventKind::kPublisherGone));
+  (void)trace.step();  // says Hello to a publisher that does not move
   bus.publish(5000);
   bus.beating = true;
   REQUIRE(trace.until_record(5005));
@@ -151,10 +151,10 @@ TEST_CASE("What a publisher did after it was given up is read once it is gone fo
   } else {
     bus.kill();
   }
-  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  REQUIRE(trace.until(EventKind::kPublisherGone));
   bus.publish(10);
   closes ? bus.close() : bus.kill();
-  REQUIRE(trace.until(closes ? ItemKind::kClosed : ItemKind::kPublisherGone));
+  REQUIRE(trace.until(closes ? EventKind::kClosed : EventKind::kPublisherGone));
   trace.until_quiet();
   CHECK(trace.lines == Lines{"1..5", "caught-up 5", "publisher-gone 5", "6..15",
                              closes ? "closed 15" : "publisher-gone 15"});
@@ -164,7 +164,7 @@ TEST_CASE("What is pruned while a gap is being filled is lost, and the rest of i
   CaughtUp joined(10);
   auto& [bus, trace] = joined;
   bus.publish(5000);
-  REQUIRE(trace.until(ItemKind::kGap));
+  REQUIRE(trace.until(EventKind::kGap));
   REQUIRE(trace.until_record(11));  // a segment, or what is left of it, is read at once
   bus.prune_below_segment(3);
   trace.until_quiet();
@@ -183,7 +183,7 @@ TEST_CASE("A gap that a publisher's death interrupts is filled all the same, and
   CaughtUp joined(10);
   auto& [bus, trace] = joined;
   bus.publish(5000);
-  REQUIRE(trace.until(ItemKind::kGap));
+  REQUIRE(trace.until(EventKind::kGap));
   REQUIRE(trace.until_record(11));
   bus.kill();
   bus.recover();

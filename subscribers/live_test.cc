@@ -20,7 +20,7 @@ struct Live {
     options.behind_time = time;
     options.on_gap = on_gap;
     trace.emplace(bus, options);
-    REQUIRE(trace->until(ItemKind::kLive));
+    REQUIRE(trace->until(EventKind::kLive));
     REQUIRE(trace->lines == Lines{"1..10", "caught-up 10", "live 10"});
     trace->lines.clear();
   }
@@ -74,7 +74,7 @@ TEST_CASE("A gap is not live, and after it kLive comes again at the head") {
   const OnGap policy = GENERATE(OnGap::kFill, OnGap::kSkip);
   Live live(2000, {}, policy);
   live.bus.publish(1536);
-  REQUIRE(live.trace->until(ItemKind::kLive));
+  REQUIRE(live.trace->until(EventKind::kLive));
   CHECK(live.trace->lines.front() == "gap 11..649 lapped fillable");
   live.trace->until_quiet();
   CHECK(live.trace->subscriber.position().sequence == 1546);
@@ -84,7 +84,7 @@ TEST_CASE("A gap is not live, and after it kLive comes again at the head") {
 TEST_CASE("In the journal a subscriber is not live, however large its limit is") {
   Live live(20'000);
   live.bus.publish(6000);
-  REQUIRE(live.trace->until(ItemKind::kLive));
+  REQUIRE(live.trace->until(EventKind::kLive));
   CHECK(live.trace->lines.front() == "gap 11..5113 lapped fillable");
   CHECK(live.trace->subscriber.position().sequence > bus_half_behind(live.bus));
 }
@@ -93,14 +93,14 @@ TEST_CASE("After a gap kLive comes with the first poll that finds nothing") {
   Live live(2000, {}, OnGap::kSkip);
   live.bus.publish(1536);
   REQUIRE(live.trace->until_record(1546));
-  CHECK(live.trace->step().kind == ItemKind::kLive);
+  CHECK(came(live.trace->step()) == EventKind::kLive);
 }
 
 TEST_CASE("Of a session that is over its end is delivered, and not that it was read to it") {
   Live live(100);
   live.bus.publish(188);  // the look at 139 finds 60 more, which are not half the limit
   live.bus.close();
-  REQUIRE(live.trace->until(ItemKind::kClosed));
+  REQUIRE(live.trace->until(EventKind::kClosed));
   CHECK(live.trace->lines == Lines{"11..74", "behind 74", "75..198", "closed 198"});
 }
 
@@ -109,10 +109,10 @@ TEST_CASE("After a publisher's death and return the subscriber is live again, an
   auto& [bus, trace] = live;
   bus.publish(3);
   bus.kill();
-  REQUIRE(trace->until(ItemKind::kPublisherGone));
+  REQUIRE(trace->until(EventKind::kPublisherGone));
   bus.recover();
   bus.start();
-  REQUIRE(trace->until(ItemKind::kLive));
+  REQUIRE(trace->until(EventKind::kLive));
   bus.publish(2);
   REQUIRE(trace->until_record(15));
   trace->until_quiet();
@@ -129,7 +129,7 @@ TEST_CASE("live() looks at the ring itself, for as many records as the limit all
   Trace trace(bus, options);
   Subscriber& subscriber = trace.subscriber;
   CHECK_FALSE(subscriber.live());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   trace.until_quiet();
   CHECK(subscriber.live());
   bus.publish(within);
@@ -141,7 +141,7 @@ TEST_CASE("live() looks at the ring itself, for as many records as the limit all
   trace.until_quiet();
   bus.publish(1536);  // laps it
   CHECK_FALSE(subscriber.live());
-  REQUIRE(trace.until(ItemKind::kGap));
+  REQUIRE(trace.until(EventKind::kGap));
   CHECK_FALSE(subscriber.live());
   REQUIRE(trace.until_record(bus.head()));
   trace.until_quiet();
@@ -155,7 +155,7 @@ TEST_CASE("live() is false once the ring is lapped, however large the limit is")
   SubscriberOptions options = bus.options();
   options.behind_records = 1'000'000;
   Trace trace(bus, options);
-  REQUIRE(trace.until(ItemKind::kLive));
+  REQUIRE(trace.until(EventKind::kLive));
   bus.publish(TestBus::kCapacity - 1);
   CHECK(trace.subscriber.live());
   bus.publish(1);
@@ -170,7 +170,7 @@ TEST_CASE("live() is false while no publisher is there") {
   trace.until_quiet();
   REQUIRE(trace.subscriber.live());
   bus.kill();
-  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  REQUIRE(trace.until(EventKind::kPublisherGone));
   CHECK_FALSE(trace.subscriber.live());
 }
 
@@ -178,13 +178,13 @@ TEST_CASE("A batch ends before kBehind, and the next read gives it") {
   Live live(100);
   live.bus.publish(300);
   std::vector<std::byte> rows(56 * 1000);
-  const Batch first = live.trace->subscriber.read(rows);
-  CHECK(first.result == Errc::kOk);
-  CHECK(first.first == 11);
-  const Batch second = live.trace->subscriber.read(rows);
-  REQUIRE(second.kind == Batch::Kind::kEvent);
-  CHECK(second.event->kind == ItemKind::kBehind);
-  CHECK(second.event->sequence == first.first + first.count - 1);
+  const Result<Batch> first = live.trace->subscriber.read(rows, Deadline::now());
+  CHECK(first.error() == Errc::kOk);
+  CHECK(first->first == 11);
+  const Result<Batch> second = live.trace->subscriber.read(rows, Deadline::now());
+  REQUIRE(second->kind == ItemKind::kEvent);
+  CHECK(second->event->kind == EventKind::kBehind);
+  CHECK(second->event->sequence == first->first + first->count - 1);
 }
 
 TEST_CASE("A time that is less than nothing is refused") {

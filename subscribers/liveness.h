@@ -32,7 +32,7 @@ class Liveness {
     bool reads_ring;       // and not the journal
   };
   struct Change {
-    ItemKind kind = ItemKind::kLive;  // or kBehind
+    EventKind kind = EventKind::kLive;  // or kBehind
     std::string text = {};
   };
 
@@ -45,13 +45,13 @@ class Liveness {
   bool is_awaited() const { return is_told() && !is_live_; }
 
   // Not live from here on, if an event of that kind says so by itself.
-  void end_at(ItemKind kind) {
+  void end_at(EventKind kind) {
     switch (kind) {
-      case ItemKind::kGap:
-      case ItemKind::kLost:
-      case ItemKind::kReset:
-      case ItemKind::kPublisherGone:
-      case ItemKind::kClosed:
+      case EventKind::kGap:
+      case EventKind::kLost:
+      case EventKind::kReset:
+      case EventKind::kPublisherGone:
+      case EventKind::kClosed:
         return set_live(false);
       default:
         return;
@@ -113,7 +113,7 @@ class Liveness {
 
   std::optional<Change> judge(std::uint64_t lag, std::uint64_t age_ns) const {
     if (records_max_ != 0 && lag > records_max_) {
-      return Change{ItemKind::kBehind,
+      return Change{EventKind::kBehind,
                     absl::StrCat(lag,
                                  " records are published that were not taken; behind_records "
                                  "is ",
@@ -121,7 +121,7 @@ class Liveness {
     }
     if (age_max_ns_ != 0 && age_ns > age_max_ns_) {
       return Change{
-          ItemKind::kBehind,
+          EventKind::kBehind,
           absl::StrCat("of ", lag, " records that were not taken, the oldest has been there for ",
                        age_ns / 1000, " us or more; behind_time is ", age_max_ns_ / 1000, " us")};
     }

@@ -17,11 +17,13 @@ Liveness by_time(std::uint64_t ns) {
   return Liveness(options);
 }
 
-// What a look at a subscriber finds that has taken everything before `next`; kNothing: no change.
-ItemKind look(Liveness& liveness, Sequence next, Sequence head, std::uint64_t now_ns = 0,
-              bool reads_ring = true) {
+constexpr EventKind kNoChange{};
+
+// What a look at a subscriber finds that has taken everything before `next`.
+EventKind look(Liveness& liveness, Sequence next, Sequence head, std::uint64_t now_ns = 0,
+               bool reads_ring = true) {
   const auto change = liveness.look({next, head, now_ns, reads_ring});
-  return change ? change->kind : ItemKind::kNothing;
+  return change ? change->kind : kNoChange;
 }
 
 TEST_CASE("Without a limit nothing is told, and the usual upkeep is enough") {
@@ -47,91 +49,91 @@ TEST_CASE("Looks come at least every half of the limit, and not for every record
 TEST_CASE("Live is who has taken everything, but not from the journal") {
   Liveness liveness = by_records(100);
   CHECK(liveness.is_awaited());
-  CHECK(look(liveness, 11, 10, 0, /*reads_ring=*/false) == ItemKind::kNothing);
-  CHECK(look(liveness, 11, 10) == ItemKind::kLive);
+  CHECK(look(liveness, 11, 10, 0, /*reads_ring=*/false) == kNoChange);
+  CHECK(look(liveness, 11, 10) == EventKind::kLive);
   CHECK_FALSE(liveness.is_awaited());
-  CHECK(look(liveness, 11, 10) == ItemKind::kNothing);
+  CHECK(look(liveness, 11, 10) == kNoChange);
 }
 
 TEST_CASE("Behind is who has more than the limit to take, and live again with half of it") {
   Liveness liveness = by_records(100);
-  REQUIRE(look(liveness, 1, 0) == ItemKind::kLive);
-  CHECK(look(liveness, 11, 110) == ItemKind::kNothing);
+  REQUIRE(look(liveness, 1, 0) == EventKind::kLive);
+  CHECK(look(liveness, 11, 110) == kNoChange);
   const auto behind = liveness.look({11, 111, 0, true});
   REQUIRE(behind);
-  CHECK(behind->kind == ItemKind::kBehind);
+  CHECK(behind->kind == EventKind::kBehind);
   CHECK(behind->text == "101 records are published that were not taken; behind_records is 100");
-  CHECK(look(liveness, 11, 111) == ItemKind::kNothing);
-  CHECK(look(liveness, 61, 111) == ItemKind::kNothing);
-  CHECK(look(liveness, 62, 111) == ItemKind::kLive);
+  CHECK(look(liveness, 11, 111) == kNoChange);
+  CHECK(look(liveness, 61, 111) == kNoChange);
+  CHECK(look(liveness, 62, 111) == EventKind::kLive);
 }
 
 TEST_CASE("A gap and the end of a session end being live, and other events do not") {
-  const auto [kind, ends] = GENERATE(table<ItemKind, bool>({{ItemKind::kGap, true},
-                                                            {ItemKind::kLost, true},
-                                                            {ItemKind::kReset, true},
-                                                            {ItemKind::kPublisherGone, true},
-                                                            {ItemKind::kClosed, true},
-                                                            {ItemKind::kStale, false},
-                                                            {ItemKind::kSession, false}}));
+  const auto [kind, ends] = GENERATE(table<EventKind, bool>({{EventKind::kGap, true},
+                                                             {EventKind::kLost, true},
+                                                             {EventKind::kReset, true},
+                                                             {EventKind::kPublisherGone, true},
+                                                             {EventKind::kClosed, true},
+                                                             {EventKind::kStale, false},
+                                                             {EventKind::kSession, false}}));
   Liveness liveness = by_records(100);
-  REQUIRE(look(liveness, 1, 0) == ItemKind::kLive);
+  REQUIRE(look(liveness, 1, 0) == EventKind::kLive);
   liveness.end_at(kind);
   CHECK(liveness.is_awaited() == ends);
-  CHECK(look(liveness, 1, 0) == (ends ? ItemKind::kLive : ItemKind::kNothing));
+  CHECK(look(liveness, 1, 0) == (ends ? EventKind::kLive : kNoChange));
 }
 
 TEST_CASE("By time, behind is who has not taken what a look saw that long ago") {
   Liveness liveness = by_time(800);
-  REQUIRE(look(liveness, 1, 0, 1000) == ItemKind::kLive);
-  CHECK(look(liveness, 1, 10, 1100) == ItemKind::kNothing);
-  CHECK(look(liveness, 10, 20, 1900) == ItemKind::kNothing);  // record 10: 800 ns
+  REQUIRE(look(liveness, 1, 0, 1000) == EventKind::kLive);
+  CHECK(look(liveness, 1, 10, 1100) == kNoChange);
+  CHECK(look(liveness, 10, 20, 1900) == kNoChange);  // record 10: 800 ns
   SECTION("by a nanosecond") {
-    CHECK(look(liveness, 10, 20, 1901) == ItemKind::kBehind);
+    CHECK(look(liveness, 10, 20, 1901) == EventKind::kBehind);
   }
   SECTION("unless it is taken") {
-    CHECK(look(liveness, 11, 20, 1901) == ItemKind::kNothing);
-    CHECK(look(liveness, 20, 20, 2700) == ItemKind::kNothing);
-    CHECK(look(liveness, 20, 20, 2701) == ItemKind::kBehind);
+    CHECK(look(liveness, 11, 20, 1901) == kNoChange);
+    CHECK(look(liveness, 20, 20, 2700) == kNoChange);
+    CHECK(look(liveness, 20, 20, 2701) == EventKind::kBehind);
   }
 }
 
 TEST_CASE("By time, live again is who takes what a look saw within half the time") {
   Liveness liveness = by_time(800);
-  CHECK(look(liveness, 1, 1000, 1000) == ItemKind::kNothing);
-  CHECK(look(liveness, 500, 1500, 1100) == ItemKind::kNothing);
+  CHECK(look(liveness, 1, 1000, 1000) == kNoChange);
+  CHECK(look(liveness, 500, 1500, 1100) == kNoChange);
   SECTION("soon enough") {
-    CHECK(look(liveness, 1001, 1600, 1400) == ItemKind::kLive);
+    CHECK(look(liveness, 1001, 1600, 1400) == EventKind::kLive);
   }
   SECTION("too late, and at the next time") {
-    CHECK(look(liveness, 1001, 1600, 1401) == ItemKind::kNothing);
-    CHECK(look(liveness, 1501, 1700, 1500) == ItemKind::kLive);
+    CHECK(look(liveness, 1001, 1600, 1401) == kNoChange);
+    CHECK(look(liveness, 1501, 1700, 1500) == EventKind::kLive);
   }
   SECTION("or everything") {
-    CHECK(look(liveness, 1601, 1600, 5000) == ItemKind::kLive);
+    CHECK(look(liveness, 1601, 1600, 5000) == EventKind::kLive);
   }
 }
 
 TEST_CASE("By time, what was seen before it was live again does not count") {
   Liveness liveness = by_time(800);
-  CHECK(look(liveness, 1, 1000, 1000) == ItemKind::kNothing);
-  CHECK(look(liveness, 500, 1500, 1100) == ItemKind::kNothing);
-  REQUIRE(look(liveness, 1001, 1600, 1400) == ItemKind::kLive);
-  CHECK(look(liveness, 1001, 1700, 1901) == ItemKind::kNothing);
-  CHECK(look(liveness, 1001, 1700, 2200) == ItemKind::kNothing);
-  CHECK(look(liveness, 1001, 1700, 2201) == ItemKind::kBehind);
+  CHECK(look(liveness, 1, 1000, 1000) == kNoChange);
+  CHECK(look(liveness, 500, 1500, 1100) == kNoChange);
+  REQUIRE(look(liveness, 1001, 1600, 1400) == EventKind::kLive);
+  CHECK(look(liveness, 1001, 1700, 1901) == kNoChange);
+  CHECK(look(liveness, 1001, 1700, 2200) == kNoChange);
+  CHECK(look(liveness, 1001, 1700, 2201) == EventKind::kBehind);
 }
 
 TEST_CASE("By time, many looks in a row leave room to note what comes later") {
   Liveness liveness = by_time(800);
-  REQUIRE(look(liveness, 1, 0, 0) == ItemKind::kLive);
+  REQUIRE(look(liveness, 1, 0, 0) == EventKind::kLive);
   for (std::uint64_t at_ns = 1; at_ns <= 8; ++at_ns) {
-    CHECK(look(liveness, 1, at_ns, at_ns) == ItemKind::kNothing);
+    CHECK(look(liveness, 1, at_ns, at_ns) == kNoChange);
   }
-  CHECK(look(liveness, 1, 100, 101) == ItemKind::kNothing);
-  CHECK(look(liveness, 9, 100, 850) == ItemKind::kNothing);
-  CHECK(look(liveness, 9, 100, 901) == ItemKind::kNothing);
-  CHECK(look(liveness, 9, 100, 902) == ItemKind::kBehind);
+  CHECK(look(liveness, 1, 100, 101) == kNoChange);
+  CHECK(look(liveness, 9, 100, 850) == kNoChange);
+  CHECK(look(liveness, 9, 100, 901) == kNoChange);
+  CHECK(look(liveness, 9, 100, 902) == EventKind::kBehind);
 }
 
 TEST_CASE("With both limits either makes behind, and live again has to keep both") {
@@ -139,19 +141,19 @@ TEST_CASE("With both limits either makes behind, and live again has to keep both
   options.behind_records = 100;
   options.behind_time = std::chrono::nanoseconds(800);
   Liveness liveness(options);
-  REQUIRE(look(liveness, 1, 0, 1000) == ItemKind::kLive);
-  REQUIRE(look(liveness, 1, 50, 1100) == ItemKind::kNothing);
-  CHECK(look(liveness, 50, 60, 1901) == ItemKind::kBehind);   // by time
-  CHECK(look(liveness, 61, 110, 1950) == ItemKind::kLive);    // 60 reached within 50 ns, 50 to take
-  CHECK(look(liveness, 61, 161, 1960) == ItemKind::kBehind);  // by records
-  CHECK(look(liveness, 112, 161, 1970) == ItemKind::kNothing);  // what was reached was before that
-  CHECK(look(liveness, 112, 161, 2800) == ItemKind::kNothing);  // 161, seen at 1960, is not reached
+  REQUIRE(look(liveness, 1, 0, 1000) == EventKind::kLive);
+  REQUIRE(look(liveness, 1, 50, 1100) == kNoChange);
+  CHECK(look(liveness, 50, 60, 1901) == EventKind::kBehind);  // by time
+  CHECK(look(liveness, 61, 110, 1950) == EventKind::kLive);   // 60 reached within 50 ns, 50 to take
+  CHECK(look(liveness, 61, 161, 1960) == EventKind::kBehind);  // by records
+  CHECK(look(liveness, 112, 161, 1970) == kNoChange);          // what was reached was before that
+  CHECK(look(liveness, 112, 161, 2800) == kNoChange);          // 161, seen at 1960, is not reached
 }
 
 TEST_CASE("What is said of a time has the records and the limit") {
   Liveness liveness = by_time(2000);
-  REQUIRE(look(liveness, 1, 0, 0) == ItemKind::kLive);
-  REQUIRE(look(liveness, 1, 7, 1000) == ItemKind::kNothing);
+  REQUIRE(look(liveness, 1, 0, 0) == EventKind::kLive);
+  REQUIRE(look(liveness, 1, 7, 1000) == kNoChange);
   const auto behind = liveness.look({3, 9, 6000, true});
   REQUIRE(behind);
   CHECK(behind->text ==

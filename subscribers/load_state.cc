@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "lapwing/error.h"
+#include "os/deadline.h"
 
 namespace lapwing {
 namespace {
@@ -14,36 +15,37 @@ constexpr std::size_t kBatchBytes = 64 * 1024;
 LoadedState::LoadedState(OnGap on_gap, Subscriber subscriber)
     : on_gap_(on_gap), subscriber_(std::move(subscriber)) {}
 
-Item LoadedState::wait(Deadline deadline) {
-  const Item item = subscriber_.wait(deadline);
-  if (item.kind == ItemKind::kRecord) fold_record(item.sequence, item.record);
-  if (item.kind == ItemKind::kState) fold_entry(item.record);
-  if (item.event != nullptr) fold_event(*item.event);
+Result<Item> LoadedState::next(Deadline deadline) {
+  const Result<Item> item = subscriber_.next(deadline);
+  if (!item.ok()) return item;
+  if (item->kind == ItemKind::kRecord) fold_record(item->sequence, item->record);
+  if (item->kind == ItemKind::kState) fold_entry(item->record);
+  if (item->event != nullptr) fold_event(*item->event);
   return item;
 }
 
-Taken LoadedState::take(std::span<std::byte> record, Deadline deadline) {
-  const Taken taken = subscriber_.take(record, deadline);
-  if (taken.result == Errc::kOk) fold_record(taken.sequence, record);
-  return taken;
+Result<Sequence> LoadedState::read_one(std::span<std::byte> record, Deadline deadline) {
+  const Result<Sequence> sequence = subscriber_.read_one(record, deadline);
+  if (sequence.ok()) fold_record(*sequence, record);
+  return sequence;
 }
 
-std::optional<Event> LoadedState::take_event() {
-  std::optional<Event> event = subscriber_.take_event();
-  if (event) fold_event(*event);
+Result<Event> LoadedState::read_event() {
+  Result<Event> event = subscriber_.read_event();
+  if (event.ok()) fold_event(*event);
   return event;
 }
 
-Batch LoadedState::read(std::span<std::byte> rows, Deadline deadline) {
-  Batch batch = subscriber_.read(rows, deadline);
-  fold_batch(batch, rows);
+Result<Batch> LoadedState::read(std::span<std::byte> rows, Deadline deadline) {
+  Result<Batch> batch = subscriber_.read(rows, deadline);
+  fold_batch(*batch, rows);
   return batch;
 }
 
-Batch LoadedState::read(std::span<std::byte> rows, std::span<Sequence> sequences,
-                        Deadline deadline) {
-  Batch batch = subscriber_.read(rows, sequences, deadline);
-  fold_batch(batch, rows, sequences);
+Result<Batch> LoadedState::read(std::span<std::byte> rows, std::span<Sequence> sequences,
+                                Deadline deadline) {
+  Result<Batch> batch = subscriber_.read(rows, sequences, deadline);
+  fold_batch(*batch, rows, sequences);
   return batch;
 }
 
@@ -53,7 +55,7 @@ void LoadedState::fold_batch(const Batch& batch, std::span<const std::byte> rows
   if (batch.event) fold_event(*batch.event);
   for (std::size_t i = 0; i < batch.count; ++i) {
     const auto row = rows.subspan(i * batch.row_bytes, batch.row_bytes);
-    if (batch.kind == Batch::Kind::kState) {
+    if (batch.kind == ItemKind::kState) {
       fold_entry(row);
     } else {
       fold_record(sequences.empty() ? batch.first + i : sequences[i], row);
@@ -63,24 +65,24 @@ void LoadedState::fold_batch(const Batch& batch, std::span<const std::byte> rows
 
 void LoadedState::fold_event(const Event& event) {
   switch (event.kind) {
-    case ItemKind::kSnapshotComplete:
+    case EventKind::kSnapshotComplete:
       if (!loading_) begin(1);  // of a state without an entry
       loading_ = false;
       settled_ = true;
       as_of_ = event.sequence;
       origin_ = event.text;
       return;
-    case ItemKind::kNoSnapshot:
+    case EventKind::kNoSnapshot:
       origin_ = event.text;
       // After a gap the records follow the state.
       if (state_ == nullptr) begin(event.sequence, event.follows_journal);
       return;
-    case ItemKind::kReset:
+    case EventKind::kReset:
       return begin(event.sequence, event.follows_journal);
-    case ItemKind::kGap:
+    case EventKind::kGap:
       if (on_gap_ == OnGap::kSkip) fold().lose(event.gap, *state_);
       return;
-    case ItemKind::kLost:
+    case EventKind::kLost:
       if (event.gap.count() > 0) fold().lose(event.gap, *state_);
       return;
     default:
@@ -121,24 +123,23 @@ void LoadedState::begin(Sequence first, bool follows_journal) {
 absl::Status LoadedState::load(Deadline deadline) {
   std::vector<std::byte> rows(kBatchBytes);
   for (;;) {
-    const Batch batch = read(rows, deadline);
-    if (batch.kind == Batch::Kind::kEvent && batch.event->kind == ItemKind::kEnded) {
-      return subscriber_.status();
-    }
-    if (batch.result == Errc::kInterrupted) {
+    const Result<Batch> batch = read(rows, deadline);
+    if (batch == Errc::kInterrupted) {
       return make_error(Errc::kInterrupted, "interrupt() ended the load of the state");
     }
-    if (batch.result == Errc::kTooSmall) {
-      rows.resize(batch.row_bytes);
+    if (batch == Errc::kTooSmall) {
+      rows.resize(batch->row_bytes);
       continue;
     }
+    const bool is_late = came_to_nothing(batch.error());
+    if (!batch.ok() && !is_late) return subscriber_.status();
     // A read returns what is there, however late it is.
-    if (batch.result != Errc::kOk || deadline.has_passed()) {
+    if (is_late || deadline.has_passed()) {
       return make_error(Errc::kTimedOut,
                         "the state was not loaded in time; allow more, or look whether the bus's "
                         "publisher answers (lapwing info)");
     }
-    if (batch.event && batch.event->kind == ItemKind::kCaughtUp) return absl::OkStatus();
+    if (batch->is(EventKind::kCaughtUp)) return absl::OkStatus();
   }
 }
 

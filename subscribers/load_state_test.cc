@@ -95,9 +95,9 @@ TEST_CASE("What comes after the call is taken item by item, and events by take_e
     bus.turn();
     std::array<std::byte, 56> record;
     if (!by_take) {
-      (void)loaded.wait(Deadline::now());
-    } else if (loaded.take(record).result == Errc::kEventDue) {
-      REQUIRE(loaded.take_event());
+      (void)loaded.next(Deadline::now());
+    } else if (loaded.read_one(record, Deadline::now()).error() == Errc::kEventDue) {
+      REQUIRE(loaded.read_event().ok());
     }
   };
   while (loaded.as_of() < 2700 && !deadline.has_passed()) step();

@@ -46,7 +46,7 @@ class Away {
 TEST_CASE("A journal that is moved while it is read costs a subscriber nothing") {
   Begun begun(0);
   const Away away(begun.bus.journal.root());
-  REQUIRE(begun.trace.until(ItemKind::kCaughtUp));
+  REQUIRE(begun.trace.until(EventKind::kCaughtUp));
   CHECK(begun.trace.lines == Lines{"1..5000", "caught-up 5000"});
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("A file that is missing for a while costs a subscriber nothing") {
   begun.trace.until_quiet();
   CHECK(begun.trace.lines == Lines{"1..1024"});
   away.back();
-  REQUIRE(begun.trace.until(ItemKind::kCaughtUp));
+  REQUIRE(begun.trace.until(EventKind::kCaughtUp));
   CHECK(begun.trace.lines == Lines{"1..5000", "caught-up 5000"});
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("An event loop sleeps while a file is missing, and reads on once it is
   // As a loop reads: until nothing is there, each time the descriptor is readable.
   const auto turn = [&] {
     REQUIRE(is_readable(*descriptor, 60'000));
-    while (begun.trace.step().kind != ItemKind::kNothing) continue;
+    while (came(begun.trace.step()) != Came::kNothing) continue;
     return begun.trace.subscriber.arm();
   };
   while (begun.trace.lines != Lines{"1..1024"}) turn();
@@ -83,10 +83,10 @@ TEST_CASE("An event loop sleeps while a file is missing, and reads on once it is
 TEST_CASE("A file that stays missing is lost in the end, and the words say since when") {
   Begun begun(20'000'000);
   const Away first(begun.bus.journal.file(1, "jnl")), second(begun.bus.journal.file(2, "jnl"));
-  REQUIRE(begun.trace.until(ItemKind::kLost));
+  REQUIRE(begun.trace.until(EventKind::kLost));
   CHECK(begun.trace.says("the segment is missing"));
   CHECK(begun.trace.says("asked for in vain for"));
-  REQUIRE(begun.trace.until(ItemKind::kCaughtUp));
+  REQUIRE(begun.trace.until(EventKind::kCaughtUp));
   CHECK(begun.trace.lines ==
         Lines{"1..1024", "lost 1025..3072 damaged", "3073..5000", "caught-up 5000"});
 }
@@ -94,7 +94,7 @@ TEST_CASE("A file that stays missing is lost in the end, and the words say since
 TEST_CASE("Nothing is waited for in a journal that was removed") {
   Begun begun(kForEver);
   std::filesystem::remove_all(begun.bus.journal.root());
-  REQUIRE(begun.trace.until(ItemKind::kLost));
+  REQUIRE(begun.trace.until(EventKind::kLost));
   CHECK(begun.trace.says("was removed"));
 }
 

@@ -36,7 +36,7 @@ class Crowd {
 };
 
 std::string first_words(Trace& trace) {
-  REQUIRE(trace.until(ItemKind::kSession));
+  REQUIRE(trace.until(EventKind::kSession));
   return trace.text;
 }
 
@@ -49,7 +49,7 @@ TEST_CASE("A subscriber without a place gets every record, and says that it has 
   const std::string words = first_words(trace);
   CHECK(words.find("follows ring and journal without a connection") != std::string::npos);
   CHECK(words.find("16 clients, its limit") != std::string::npos);
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   CHECK(trace.says("not durable yet"));
   bus.publish(5);
   REQUIRE(trace.until_record(5005));
@@ -64,7 +64,7 @@ TEST_CASE("What was durable when a subscriber without a place joined needs no wo
   bus.archive(100);
   const Crowd crowd(bus);
   Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   CHECK(trace.text.empty());
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("A subscriber without a place is lapped and filled as every other one"
   bus.publish(10);
   const Crowd crowd(bus);
   Trace trace(bus, bus.options(Start::live()));
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   bus.publish(5 * TestBus::kCapacity);
   REQUIRE(trace.until_record(bus.head()));
   CHECK(trace.subscriber.counters().lost == 0);
@@ -104,11 +104,11 @@ TEST_CASE("A close ends the session of a subscriber without a place") {
   Trace trace(bus, options);
   {
     const Crowd crowd(bus);
-    REQUIRE(trace.until(ItemKind::kCaughtUp));
+    REQUIRE(trace.until(EventKind::kCaughtUp));
     bus.publish(5);
     bus.close();
   }
-  REQUIRE(trace.until(ItemKind::kEnded));
+  REQUIRE(trace.until(Came::kEnd));
   CHECK(trace.lines == Lines{"1..10", "caught-up 10", "11..15", "closed 15", "ended 15"});
 }
 
@@ -119,16 +119,16 @@ TEST_CASE("A silent heartbeat shows a subscriber without a place that its publis
   Trace trace(bus, bus.options());
   {
     const Crowd crowd(bus);
-    REQUIRE(trace.until(ItemKind::kCaughtUp));
+    REQUIRE(trace.until(EventKind::kCaughtUp));
     bus.publish(5);
     bus.beating = false;  // stopped: its socket is still there
     store_heartbeat(bus.ring->words(), monotonic_ns() - 2 * kHeartbeatLostNs);
-    REQUIRE(trace.until(ItemKind::kPublisherGone));
+    REQUIRE(trace.until(EventKind::kPublisherGone));
     bus.kill();
   }
   trace.until_quiet();
   const std::uint64_t remains_ns = monotonic_ns() + 2 * kRemainsGraceNs;  // it finds what is left
-  while (monotonic_ns() < remains_ns) trace.step();
+  while (monotonic_ns() < remains_ns) (void)trace.step();
   bus.recover();
   bus.beating = true;
   bus.start();
@@ -147,16 +147,16 @@ TEST_CASE("A subscriber without a place gets one when there is one, and has miss
   Trace trace(bus, bus.options());
   {
     const Crowd crowd(bus);
-    REQUIRE(trace.until(ItemKind::kCaughtUp));
+    REQUIRE(trace.until(EventKind::kCaughtUp));
     bus.publish(5 * TestBus::kCapacity);  // a gap, which is counted once there is a place
     REQUIRE(trace.until_record(bus.head()));
     CHECK(bus.server->gaps_reported() == 0);
   }
   const std::uint64_t deadline_ns = far_deadline();
   const auto has_place = [&] { return bus.server->subscriber_count() == 1; };
-  while (!has_place() && monotonic_ns() < deadline_ns) trace.step();
+  while (!has_place() && monotonic_ns() < deadline_ns) (void)trace.step();
   CHECK(has_place());
-  while (bus.server->gaps_reported() == 0 && monotonic_ns() < deadline_ns) trace.step();
+  while (bus.server->gaps_reported() == 0 && monotonic_ns() < deadline_ns) (void)trace.step();
   CHECK(bus.server->gaps_reported() == 1);
   bus.publish(5);
   REQUIRE(trace.until_record(bus.head()));
@@ -175,7 +175,7 @@ TEST_CASE("Of several sessions that are read one after the other one says that t
   Trace trace(bus, bus.options());
   CHECK(first_words(trace).find("without a connection") != std::string::npos);
   for (int i = 1; i < 3; ++i) {
-    REQUIRE(trace.until(ItemKind::kSession));
+    REQUIRE(trace.until(EventKind::kSession));
     CHECK(trace.text.empty());
   }
   REQUIRE(trace.until_record(30));
@@ -190,9 +190,9 @@ TEST_CASE("Where the ring is not the publisher's, one that is refused asks once 
   Trace trace(bus, bus.options());
   const std::uint64_t deadline_ns = far_deadline();
   const auto refusals = [&] { return bus.server->dropped(DropReason::kTooManyClients); };
-  while (refusals() == 0 && monotonic_ns() < deadline_ns) trace.step();
+  while (refusals() == 0 && monotonic_ns() < deadline_ns) (void)trace.step();
   const std::uint64_t until_ns = monotonic_ns() + kRefusedIntervalNs / 2;
-  while (monotonic_ns() < until_ns) trace.step();
+  while (monotonic_ns() < until_ns) (void)trace.step();
   CHECK(refusals() == 1);
 }
 
@@ -204,7 +204,7 @@ TEST_CASE(
   bus.fail_journal();
   const Crowd crowd(bus);
   Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   CHECK(trace.says("has failed"));
   CHECK(trace.says("restart the publisher"));
 }
@@ -231,12 +231,12 @@ TEST_CASE("A wait of a subscriber without a place ends when a record comes, with
   SubscriberOptions options = bus.options();
   options.wait = WaitStrategy::kPark;
   Trace trace(bus, options);
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   trace.until_quiet();
   const auto fd = trace.subscriber.fd();
   REQUIRE(fd.ok());
   for (int i = 0; i < 3; ++i) {
-    while (!trace.subscriber.arm()) trace.step();
+    while (!trace.subscriber.arm()) (void)trace.step();
     bus.publish(1);
     wait_readable(*fd, 60'000'000'000);
     REQUIRE(trace.until_record(bus.head()));

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "lapwing/subscriber.h"
+#include "subscribers/due.h"
 
 namespace lapwing {
 
@@ -19,14 +19,14 @@ class Outbox {
  public:
   bool empty() const { return entries_.empty(); }
   // Not empty: the one that is delivered first.
-  const Item& first() const { return entries_.front().item; }
+  const Due& first() const { return entries_.front().due; }
   // Whether one is in it with which the records begin: a reset, or the end of a state that does not
   // follow a gap.
   bool has_beginning() const {
     return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
-      return entry.item.kind == ItemKind::kReset ||
-             ((entry.item.kind == ItemKind::kSnapshotComplete ||
-               entry.item.kind == ItemKind::kNoSnapshot) &&
+      return entry.due.event == EventKind::kReset ||
+             ((entry.due.event == EventKind::kSnapshotComplete ||
+               entry.due.event == EventKind::kNoSnapshot) &&
               entry.gap.first == kNoSequence);
     });
   }
@@ -37,25 +37,25 @@ class Outbox {
   // Not empty: of the first one, if it has one.
   const Gap& first_gap() const { return entries_.front().gap; }
 
-  void add(const Item& item, std::string text, const Gap& gap = {}) {
-    entries_.push_back({item, std::move(text), gap});
+  void add(const Due& due, std::string text, const Gap& gap = {}) {
+    entries_.push_back({due, std::move(text), gap});
   }
   // Not empty. Its words are text() and its range is gap() from now on.
-  Item take() {
+  Due take() {
     Entry entry = std::move(entries_.front());
     entries_.erase(entries_.begin());
     text_ = std::move(entry.text);
     gap_ = entry.gap;
-    return entry.item;
+    return entry.due;
   }
-  // Of the item that was taken last.
-  void put_back(const Item& item) { entries_.insert(entries_.begin(), {item, text_, gap_}); }
+  // Of the one that was taken last.
+  void put_back(const Due& due) { entries_.insert(entries_.begin(), {due, text_, gap_}); }
   const std::string& text() const { return text_; }
   const Gap& gap() const { return gap_; }
 
  private:
   struct Entry {
-    Item item;
+    Due due;
     std::string text;
     Gap gap;
   };

@@ -30,21 +30,21 @@ Errc take_all(TestBus& bus, Subscriber& subscriber, Sequence& last) {
   Record record{};
   for (;;) {
     bus.turn();
-    const Taken taken = subscriber.take(record);
-    if (taken.result == Errc::kWouldBlock) return taken.result;
-    if (taken.result != Errc::kOk) return taken.result;
-    REQUIRE(taken.sequence == last + 1);
-    REQUIRE(is_published(bus, taken.sequence, &record));
-    last = taken.sequence;
+    const Result<Sequence> taken = subscriber.read_one(record, Deadline::now());
+    if (taken.error() == Errc::kWouldBlock) return taken.error();
+    if (taken.error() != Errc::kOk) return taken.error();
+    REQUIRE(*taken == last + 1);
+    REQUIRE(is_published(bus, *taken, &record));
+    last = *taken;
   }
 }
 
 Event next_event(TestBus& bus, Subscriber& subscriber) {
   for (const Deadline deadline = kHang; !deadline.has_passed();) {
     bus.turn();
-    const Item item = subscriber.wait(Deadline::now());
-    if (item.event != nullptr) return *item.event;
-    REQUIRE(item.kind == ItemKind::kNothing);
+    const Result<Item> item = subscriber.next(Deadline::now());
+    if (item->event != nullptr) return *item->event;
+    REQUIRE(came(item) == Came::kNothing);
   }
   FAIL("no event came");
   return {};
@@ -57,7 +57,7 @@ TEST_CASE("The first event says what records will come") {
   Subscriber subscriber = open_subscriber(bus.options());
   CHECK(subscriber.record_bytes() == 0);
   const Event first = next_event(bus, subscriber);
-  CHECK(first.kind == ItemKind::kSession);
+  CHECK(first.kind == EventKind::kSession);
   CHECK(first.is_first_session);
   CHECK(first.sequence == 1);
   CHECK(first.record_bytes == 56);
@@ -74,13 +74,14 @@ TEST_CASE("take gives records and nothing else, and leaves an event where it is"
   Subscriber subscriber = open_subscriber(bus.options());
   Sequence last = 0;
   Record record{};
-  while (subscriber.take(record).result != Errc::kEventDue) bus.turn();
-  CHECK(subscriber.take(record).result == Errc::kEventDue);  // until it is read
-  CHECK(next_event(bus, subscriber).kind == ItemKind::kSession);
+  while (subscriber.read_one(record, Deadline::now()).error() != Errc::kEventDue) bus.turn();
+  CHECK(subscriber.read_one(record, Deadline::now()).error() ==
+        Errc::kEventDue);  // until it is read
+  CHECK(next_event(bus, subscriber).kind == EventKind::kSession);
   CHECK(take_all(bus, subscriber, last) == Errc::kEventDue);
   CHECK(last == 100);
   CHECK(subscriber.position().sequence == 100);
-  CHECK(next_event(bus, subscriber).kind == ItemKind::kCaughtUp);
+  CHECK(next_event(bus, subscriber).kind == EventKind::kCaughtUp);
   CHECK(take_all(bus, subscriber, last) == Errc::kWouldBlock);
   bus.publish(3);
   CHECK(take_all(bus, subscriber, last) == Errc::kWouldBlock);
@@ -97,10 +98,11 @@ TEST_CASE("take refuses memory of another size than a record, and loses nothing 
   bus.start();
   bus.publish(3);
   Subscriber subscriber = open_subscriber(bus.options());
-  REQUIRE(next_event(bus, subscriber).kind == ItemKind::kSession);
+  REQUIRE(next_event(bus, subscriber).kind == EventKind::kSession);
   std::vector<std::byte> memory(80);
   for (const std::size_t size : {std::size_t{0}, std::size_t{55}, std::size_t{57}, memory.size()}) {
-    CHECK(subscriber.take(std::span(memory).first(size)).result == Errc::kRecordSize);
+    CHECK(subscriber.read_one(std::span(memory).first(size), Deadline::now()).error() ==
+          Errc::kRecordSize);
   }
   CHECK(subscriber.position().sequence == 0);
   Sequence last = 0;
@@ -114,31 +116,31 @@ TEST_CASE("read gives rows, with their first sequence and count, or one event") 
   bus.publish(3000);
   Subscriber subscriber = open_subscriber(bus.options());
   std::vector<std::byte> rows(100 * 56 + 55);  // room for 100, and a part of one
-  std::vector<ItemKind> events;
+  std::vector<EventKind> events;
   Sequence last = 0;
   for (const Deadline deadline = kHang; last < 3010 && !deadline.has_passed();) {
     bus.turn();
-    const Batch batch = subscriber.read(rows);
-    if (batch.result == Errc::kWouldBlock) continue;
-    REQUIRE(batch.result == Errc::kOk);
-    if (batch.kind == Batch::Kind::kEvent) {
-      CHECK(batch.count == 0);
-      events.push_back(batch.event->kind);
-      if (events.back() == ItemKind::kCaughtUp) bus.publish(10);
+    const Result<Batch> batch = subscriber.read(rows, Deadline::now());
+    if (batch.error() == Errc::kWouldBlock) continue;
+    REQUIRE(batch.ok());
+    if (came(batch) == ItemKind::kEvent) {
+      CHECK(batch->count == 0);
+      events.push_back(batch->event->kind);
+      if (events.back() == EventKind::kCaughtUp) bus.publish(10);
       continue;
     }
-    REQUIRE(batch.kind == Batch::Kind::kRecords);
-    REQUIRE(batch.first == last + 1);
-    REQUIRE(batch.count <= 100);
-    REQUIRE(batch.row_bytes == 56);
-    for (std::size_t i = 0; i < batch.count; ++i) {
-      REQUIRE(is_published(bus, batch.first + i, rows.data() + i * 56));
+    REQUIRE(came(batch) == ItemKind::kRecord);
+    REQUIRE(batch->first == last + 1);
+    REQUIRE(batch->count <= 100);
+    REQUIRE(batch->row_bytes == 56);
+    for (std::size_t i = 0; i < batch->count; ++i) {
+      REQUIRE(is_published(bus, batch->first + i, rows.data() + i * 56));
     }
-    last += batch.count;
+    last += batch->count;
     REQUIRE(subscriber.position().sequence == last);
   }
   CHECK(last == 3010);
-  CHECK(events == std::vector{ItemKind::kSession, ItemKind::kCaughtUp});
+  CHECK(events == std::vector{EventKind::kSession, EventKind::kCaughtUp});
 }
 
 TEST_CASE("read says how large a row is where the memory holds none, and consumes nothing") {
@@ -147,19 +149,20 @@ TEST_CASE("read says how large a row is where the memory holds none, and consume
   bus.publish(3);
   Subscriber subscriber = open_subscriber(bus.options());
   std::vector<std::byte> rows(55);
-  while (subscriber.read(rows).kind != Batch::Kind::kEvent) bus.turn();  // an event needs no memory
+  while (came(subscriber.read(rows, Deadline::now())) != ItemKind::kEvent)
+    bus.turn();  // an event needs no memory
   for (int i = 0; i < 3; ++i) {
     bus.turn();
-    const Batch batch = subscriber.read(rows);
-    CHECK(batch.result == Errc::kTooSmall);
-    CHECK(batch.row_bytes == 56);
+    const Result<Batch> batch = subscriber.read(rows, Deadline::now());
+    CHECK(batch.error() == Errc::kTooSmall);
+    CHECK(batch->row_bytes == 56);
   }
   CHECK(subscriber.position().sequence == 0);
   Sequence last = 0;
   CHECK(take_all(bus, subscriber, last) == Errc::kEventDue);
   CHECK(last == 3);
   // An event comes through whatever memory there is.
-  CHECK(subscriber.read(rows).event->kind == ItemKind::kCaughtUp);
+  CHECK(subscriber.read(rows, Deadline::now())->event->kind == EventKind::kCaughtUp);
 }
 
 TEST_CASE("After a clean close a subscriber that is told to ends, and well") {
@@ -171,13 +174,13 @@ TEST_CASE("After a clean close a subscriber that is told to ends, and well") {
   Subscriber subscriber = open_subscriber(options);
   Record record{};
   Sequence last = 0;
-  REQUIRE(next_event(bus, subscriber).kind == ItemKind::kSession);
+  REQUIRE(next_event(bus, subscriber).kind == EventKind::kSession);
   REQUIRE(take_all(bus, subscriber, last) == Errc::kEventDue);
-  REQUIRE(next_event(bus, subscriber).kind == ItemKind::kCaughtUp);
+  REQUIRE(next_event(bus, subscriber).kind == EventKind::kCaughtUp);
   bus.close();
-  CHECK(next_event(bus, subscriber).kind == ItemKind::kClosed);
-  CHECK(subscriber.take(record, Deadline::never()).result == Errc::kClosed);
-  CHECK(subscriber.take(record, Deadline::never()).result == Errc::kClosed);
+  CHECK(next_event(bus, subscriber).kind == EventKind::kClosed);
+  CHECK(subscriber.read_one(record, Deadline::never()).error() == Errc::kClosed);
+  CHECK(subscriber.read_one(record, Deadline::never()).error() == Errc::kClosed);
   CHECK(subscriber.status().ok());
   CHECK(last == 10);
 }
@@ -194,18 +197,19 @@ TEST_CASE("interrupt ends the wait under way, in every phase and every way to wa
   options.wait = GENERATE(WaitStrategy::kBusy, WaitStrategy::kBackoff, WaitStrategy::kPark);
   Subscriber subscriber = open_subscriber(options);
   Record record{};
-  const auto take = [&] { return subscriber.take(record, kHang).result; };
+  const auto take = [&] { return subscriber.read_one(record, kHang).error(); };
   interrupt_ends(subscriber, take);  // no bus is there
   bus.start();
-  REQUIRE(next_event(bus, subscriber).kind == ItemKind::kSession);
-  REQUIRE(next_event(bus, subscriber).kind == ItemKind::kCaughtUp);
+  REQUIRE(next_event(bus, subscriber).kind == EventKind::kSession);
+  REQUIRE(next_event(bus, subscriber).kind == EventKind::kCaughtUp);
   interrupt_ends(subscriber, take);
   std::vector<std::byte> rows(560);
-  interrupt_ends(subscriber, [&] { return subscriber.read(rows, kHang).result; });
+  interrupt_ends(subscriber, [&] { return subscriber.read(rows, kHang).error(); });
   subscriber.interrupt();
   subscriber.interrupt();
   CHECK(take() == Errc::kInterrupted);
-  CHECK(subscriber.take(record, std::chrono::milliseconds(1)).result == Errc::kTimedOut);  // once
+  CHECK(subscriber.read_one(record, std::chrono::milliseconds(1)).error() ==
+        Errc::kTimedOut);  // once
   bus.publish(1);
   CHECK(take() == Errc::kOk);
 }
@@ -217,23 +221,23 @@ TEST_CASE("A call that overlaps one that waits is misuse, and disturbs nothing")
   options.wait = WaitStrategy::kPark;
   Subscriber subscriber = open_subscriber(options);
   bus.start();
-  REQUIRE(next_event(bus, subscriber).kind == ItemKind::kSession);
-  REQUIRE(next_event(bus, subscriber).kind == ItemKind::kCaughtUp);
+  REQUIRE(next_event(bus, subscriber).kind == EventKind::kSession);
+  REQUIRE(next_event(bus, subscriber).kind == EventKind::kCaughtUp);
   Record record{};
-  Taken waited;
-  std::thread waiting([&] { waited = subscriber.take(record, kHang); });
+  Result<Sequence> waited;
+  std::thread waiting([&] { waited = subscriber.read_one(record, kHang); });
   Record another{};
   Errc overlapped = Errc::kOk;
   for (const Deadline deadline = kHang; overlapped != Errc::kMisuse && !deadline.has_passed();) {
-    overlapped = subscriber.take(another).result;
+    overlapped = subscriber.read_one(another, Deadline::now()).error();
   }
   CHECK(overlapped == Errc::kMisuse);
   bus.publish(1);
   bump_bell(doorbell_address(bus.ring->words()));
   futex_wake_all(doorbell_address(bus.ring->words()));
   waiting.join();
-  CHECK(waited.result == Errc::kOk);
-  CHECK(waited.sequence == 1);
+  CHECK(waited.ok());
+  CHECK(*waited == 1);
   CHECK(is_published(bus, 1, &record));
 }
 

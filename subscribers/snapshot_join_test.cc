@@ -32,7 +32,7 @@ struct Join {
   void until_loading(const std::string& path) {
     const std::uint64_t deadline_ns = monotonic_ns() + 60'000'000'000;  // ends a hang
     while (!is_open(path)) {
-      trace->step();
+      (void)trace->step();
       REQUIRE(monotonic_ns() < deadline_ns);
     }
     REQUIRE(trace->lines.empty());
@@ -57,16 +57,16 @@ TEST_CASE("From a snapshot the state comes first, then every record after it") {
   join.begin();
   std::size_t entry_bytes = 0;
   while (entry_bytes == 0) {
-    const Item item = join.trace->step();
-    if (item.kind == ItemKind::kState) entry_bytes = item.record.size();
+    const Result<Item> item = join.trace->step();
+    if (came(item) == ItemKind::kState) entry_bytes = item->record.size();
   }
   CHECK(entry_bytes == sizeof(TestFold::Entry));
   CHECK(join.trace->subscriber.state_size() == 300);
   CHECK(join.trace->subscriber.fold() == join.fold);
   CHECK(join.trace->subscriber.record_bytes() == 56);
-  REQUIRE(join.trace->until(ItemKind::kSnapshotComplete));
+  REQUIRE(join.trace->until(EventKind::kSnapshotComplete));
   CHECK(join.trace->says(absl::StrCat("300 entries from ", path)));
-  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  REQUIRE(join.trace->until(EventKind::kCaughtUp));
   join.bus.publish(10);
   REQUIRE(join.trace->until_record(1510));
   CHECK(join.trace->lines == Lines{"state x 300", "snapshot-complete 1200", "1201..1500",
@@ -86,15 +86,15 @@ TEST_CASE("The entries and their places are those of the checkpoint, in the orde
   MemoryState state(join.fold->shape());
   std::vector<std::byte> key(2);
   std::vector<std::byte> last_key;
-  for (Item item = join.trace->step(); item.kind != ItemKind::kSnapshotComplete;
+  for (Result<Item> item = join.trace->step(); came(item) != EventKind::kSnapshotComplete;
        item = join.trace->step()) {
-    if (item.kind != ItemKind::kState) continue;
-    const auto entry = item.record;
+    if (came(item) != ItemKind::kState) continue;
+    const auto entry = item->record;
     join.fold->key_of(entry, key);
     CHECK(last_key < key);
     last_key = key;
-    CHECK(item.sequence == join.fold->place_of(entry));
-    CHECK(item.sequence > 1234 - 300);
+    CHECK(item->sequence == join.fold->place_of(entry));
+    CHECK(item->sequence > 1234 - 300);
     state.put(key, entry);
   }
   CHECK(state.digest() == state_of(*join.fold, join.bus, 1234).digest());
@@ -105,7 +105,7 @@ TEST_CASE("Where everything after the state has left the ring, the journal gives
   join.publish_and_archive(20'000);
   join.checkpoint(500);
   join.begin();
-  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  REQUIRE(join.trace->until(EventKind::kCaughtUp));
   CHECK(join.trace->lines ==
         Lines{"state x 300", "snapshot-complete 500", "501..20000", "caught-up 20000"});
 }
@@ -115,7 +115,7 @@ TEST_CASE("A state as of the newest record is complete at once, and nothing come
   join.publish_and_archive(700);
   join.checkpoint(700);
   join.begin();
-  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  REQUIRE(join.trace->until(EventKind::kCaughtUp));
   join.bus.publish(1);
   REQUIRE(join.trace->until_record(701));
   CHECK(join.trace->lines ==
@@ -128,7 +128,7 @@ TEST_CASE("An empty state is a state") {
   write_checkpoint(join.bus, *join.fold, MemoryState(join.fold->shape()),
                    identity_at(join.bus, 60));
   join.begin();
-  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  REQUIRE(join.trace->until(EventKind::kCaughtUp));
   CHECK(join.trace->lines == Lines{"snapshot-complete 60", "61..100", "caught-up 100"});
   CHECK(join.trace->subscriber.state_size() == 0);
 }
@@ -140,11 +140,11 @@ TEST_CASE("Without a checkpoint the join begins with the oldest record that is k
   if (pruned) join.bus.prune_below_segment(2);
   const Sequence oldest = pruned ? 2049 : 1;
   join.begin();
-  REQUIRE(join.trace->until(ItemKind::kNoSnapshot));
+  REQUIRE(join.trace->until(EventKind::kNoSnapshot));
   CHECK(join.trace->says("no checkpoint in "));
   CHECK(join.trace->says(absl::StrCat("begins with sequence ", oldest, ",")));
   CHECK(join.trace->subscriber.fold() == join.fold);
-  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  REQUIRE(join.trace->until(EventKind::kCaughtUp));
   CHECK(join.trace->lines == Lines{absl::StrCat("no-snapshot ", oldest),
                                    absl::StrCat(oldest, "..5000"), "caught-up 5000"});
   CHECK(join.trace->subscriber.counters().lost == 0);
@@ -155,7 +155,7 @@ TEST_CASE("Whoever asked for a state is told what went missing before its first 
   SECTION("pruned in between") {
     join.publish_and_archive(5000);
     join.begin();
-    REQUIRE(join.trace->until(ItemKind::kNoSnapshot));
+    REQUIRE(join.trace->until(EventKind::kNoSnapshot));
     join.bus.prune_below_segment(2);
     REQUIRE(join.trace->until_record(5000));
     CHECK(join.trace->lines == Lines{"no-snapshot 1", "lost 1..2048 pruned", "2049..5000"});
@@ -182,9 +182,9 @@ TEST_CASE("What is not durable is said when all is told, and each event has word
   join.bus.fail_journal();
   join.bus.publish(100);
   join.begin();
-  REQUIRE(join.trace->until(ItemKind::kSnapshotComplete));
+  REQUIRE(join.trace->until(EventKind::kSnapshotComplete));
   CHECK(join.trace->says("300 entries from"));
-  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  REQUIRE(join.trace->until(EventKind::kCaughtUp));
   CHECK(join.trace->says("not durable: the journal of bus"));
   CHECK_FALSE(join.trace->says("entries"));
 }
@@ -248,11 +248,11 @@ TEST_CASE("A checkpoint that may not be used is passed over, with the reason, fo
   if (has_older) join.checkpoint(1000);
   fault.spoil(join);
   join.begin();
-  REQUIRE(join.trace->until(has_older ? ItemKind::kSnapshotComplete : ItemKind::kNoSnapshot));
+  REQUIRE(join.trace->until(has_older ? EventKind::kSnapshotComplete : EventKind::kNoSnapshot));
   CHECK(join.trace->says(fault.said));
   CHECK(join.trace->says(".ckpt"));
   CHECK(join.trace->says(has_older ? "passed over: " : "no checkpoint that can be used: "));
-  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  REQUIRE(join.trace->until(EventKind::kCaughtUp));
   CHECK(join.trace->lines ==
         (has_older ? Lines{"state x 300", "snapshot-complete 1000", "1001..1500", "caught-up 1500"}
                    : Lines{"no-snapshot 1", "1..1500", "caught-up 1500"}));
@@ -268,12 +268,11 @@ TEST_CASE(
   join.begin();
   join.until_loading(path);
   int slices = 0;
-  Item item = join.trace->step();
-  for (; item.kind == ItemKind::kNothing && Join::is_open(path); item = join.trace->step())
-    ++slices;
+  Result<Item> item = join.trace->step();
+  for (; came(item) == Came::kNothing && Join::is_open(path); item = join.trace->step()) ++slices;
   CHECK(slices >= 1);
-  CHECK(item.kind == (damaged ? ItemKind::kNothing : ItemKind::kSession));
-  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  CHECK(came(item) == (damaged ? Came::kNothing : Came(EventKind::kSession)));
+  REQUIRE(join.trace->until(EventKind::kCaughtUp));
   CHECK(join.trace->lines ==
         (damaged ? Lines{"no-snapshot 1", "1..1500", "caught-up 1500"}
                  : Lines{"state x 300", "snapshot-complete 1200", "1201..1500", "caught-up 1500"}));
@@ -285,7 +284,7 @@ TEST_CASE("A wait returns at its deadline while the state is loaded") {
   const std::string path = join.checkpoint(1200);
   join.begin();
   join.until_loading(path);
-  CHECK(join.trace->subscriber.wait(Deadline::now()).kind == ItemKind::kNothing);
+  CHECK(came(join.trace->subscriber.next(Deadline::now())) == Came::kNothing);
   CHECK(Join::is_open(path));
 }
 
@@ -298,9 +297,9 @@ TEST_CASE("A descriptor for event loops stays readable while the state is loaded
   REQUIRE(descriptor.ok());
   join.until_loading(path);
   CHECK(is_readable(*descriptor));
-  REQUIRE(join.trace->step().kind == ItemKind::kNothing);
+  REQUIRE(came(join.trace->step()) == Came::kNothing);
   CHECK(is_readable(*descriptor));
-  REQUIRE(join.trace->until(ItemKind::kSnapshotComplete));
+  REQUIRE(join.trace->until(EventKind::kSnapshotComplete));
 }
 
 TEST_CASE("A checkpoint that is removed while it is loaded is loaded all the same") {
@@ -310,7 +309,7 @@ TEST_CASE("A checkpoint that is removed while it is loaded is loaded all the sam
   join.begin();
   join.until_loading(path);
   std::filesystem::remove(path);
-  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  REQUIRE(join.trace->until(EventKind::kCaughtUp));
   CHECK(join.trace->lines ==
         Lines{"state x 300", "snapshot-complete 1200", "1201..1500", "caught-up 1500"});
 }
@@ -325,7 +324,7 @@ TEST_CASE("A checkpoint that is removed before it is looked at has given way to 
   join.until_loading(damaged);  // the other one is listed, and not open
   std::filesystem::remove(older);
   join.checkpoint(2500);
-  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  REQUIRE(join.trace->until(EventKind::kCaughtUp));
   CHECK(join.trace->lines ==
         Lines{"state x 300", "snapshot-complete 2500", "2501..3000", "caught-up 3000"});
 }
@@ -340,7 +339,7 @@ TEST_CASE("A directory without a newer checkpoint is not read through again and 
   join.begin();
   join.until_loading(damaged);
   int loads = 1;
-  for (bool open = true; join.trace->step().kind != ItemKind::kNoSnapshot;) {
+  for (bool open = true; came(join.trace->step()) != EventKind::kNoSnapshot;) {
     const bool was_open = std::exchange(open, Join::is_open(damaged));
     loads += open && !was_open ? 1 : 0;
   }
@@ -359,7 +358,7 @@ TEST_CASE("A journal that is pruned past the checkpoint while it is loaded has a
   join.publish_and_archive(5000);
   if (has_newer) join.checkpoint(7500);  // newer than the join, too
   join.bus.prune_below_segment(6);
-  REQUIRE(join.trace->until(has_newer ? ItemKind::kSnapshotComplete : ItemKind::kNoSnapshot));
+  REQUIRE(join.trace->until(has_newer ? EventKind::kSnapshotComplete : EventKind::kNoSnapshot));
   if (!has_newer) {
     CHECK(join.trace->says(path + ": is as of 1000, and the journal begins with 6145"));
   }
@@ -404,7 +403,7 @@ TEST_CASE("A publisher that dies while the state is loaded or told leaves all of
     join.bus.start();
     join.bus.publish(10);
   }
-  REQUIRE(join.trace->until(ItemKind::kPublisherGone));
+  REQUIRE(join.trace->until(EventKind::kPublisherGone));
   Lines expected{"state x 300", "snapshot-complete 1200", "1201..1500", "caught-up 1500",
                  "1501..4503",  "publisher-gone 4503"};
   CHECK(join.trace->lines == expected);
@@ -420,7 +419,7 @@ TEST_CASE("A publisher that dies at any step of the handshake leaves a state and
   join.publish_and_archive(3000);
   join.checkpoint(1200);
   join.begin();
-  for (int i = 0; i < steps; ++i) join.trace->step();
+  for (int i = 0; i < steps; ++i) (void)join.trace->step();
   join.bus.publish_without_head(3);
   join.bus.kill();
   join.bus.recover();
@@ -441,7 +440,7 @@ TEST_CASE("Checkpoints that a stranger could have put there are not looked at") 
   join.checkpoint(1200);
   std::filesystem::permissions(join.bus.directory() + "/checkpoint", std::filesystem::perms::all);
   join.begin();
-  REQUIRE(join.trace->until(ItemKind::kNoSnapshot));
+  REQUIRE(join.trace->until(EventKind::kNoSnapshot));
   CHECK(join.trace->says("checkpoint"));
 }
 
@@ -451,7 +450,7 @@ TEST_CASE("A checkpoint after which the journal was pruned is no beginning") {
   join.checkpoint(1500);
   join.bus.prune_below_segment(2);
   join.begin();
-  REQUIRE(join.trace->until(ItemKind::kNoSnapshot));
+  REQUIRE(join.trace->until(EventKind::kNoSnapshot));
   CHECK(join.trace->says("what came between is pruned"));
   join.trace->until_quiet();
   CHECK(join.trace->lines == Lines{"no-snapshot 2049", "2049..5000", "caught-up 5000"});
@@ -463,7 +462,7 @@ TEST_CASE("A checkpoint just before what was pruned loses nothing") {
   join.checkpoint(2048);
   join.bus.prune_below_segment(2);
   join.begin();
-  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  REQUIRE(join.trace->until(EventKind::kCaughtUp));
   CHECK(join.trace->lines ==
         Lines{"state x 300", "snapshot-complete 2048", "2049..5000", "caught-up 5000"});
 }
@@ -481,7 +480,7 @@ TEST_CASE("A checkpoint beyond its session's end is of a history that is gone") 
   const Sequence first = join.bus.next();
   join.publish_and_archive(5);
   join.begin();
-  REQUIRE(join.trace->until(ItemKind::kSnapshotComplete));
+  REQUIRE(join.trace->until(EventKind::kSnapshotComplete));
   CHECK(join.trace->says("beyond its session's end, 500"));
   REQUIRE(join.trace->until_record(first + 4));
   join.trace->until_quiet();
@@ -522,7 +521,7 @@ TEST_CASE("Without a publisher the state is that of what it left") {
   SubscriberOptions options = join.bus.options(Start::snapshot(join.fold));
   options.reattach = std::chrono::nanoseconds(0);
   join.trace.emplace(join.bus, options);
-  CHECK_FALSE(join.trace->until(ItemKind::kStale));
+  CHECK_FALSE(join.trace->until(EventKind::kStale));
   const Sequence last = closed ? 2000 : 2010;
   CHECK(join.trace->lines == Lines{"state x 300", "snapshot-complete 1700",
                                    absl::StrCat("1701..", last), absl::StrCat("caught-up ", last),
@@ -539,7 +538,7 @@ TEST_CASE("A fold that the bus's records do not have ends the join, and says whi
   const Start start = GENERATE_COPY(Start::snapshot(), Start::snapshot("orders"),
                                     Start::snapshot(std::shared_ptr<const Fold>(wrong)));
   Trace trace(bus, bus.options(start));
-  CHECK_FALSE(trace.until(ItemKind::kCaughtUp));
+  CHECK_FALSE(trace.until(EventKind::kCaughtUp));
   CHECK(errc_of(trace.subscriber.status()) == Errc::kInvalidArgument);
   CHECK(trace.says("fold"));
 }
@@ -548,7 +547,7 @@ TEST_CASE("Without a journal there is no start from a snapshot") {
   TestBus bus(false);
   bus.start();
   Trace trace(bus, bus.options(Start::snapshot()));
-  CHECK_FALSE(trace.until(ItemKind::kCaughtUp));
+  CHECK_FALSE(trace.until(EventKind::kCaughtUp));
   CHECK(errc_of(trace.subscriber.status()) == Errc::kNoJournal);
 }
 
@@ -560,7 +559,7 @@ TEST_CASE("A position that can be continued is, and no snapshot is looked at") {
   options.start = Start::after(
       {join.bus.journal.current_journal_id(), join.bus.ring->header().session_id, 100});
   join.trace.emplace(join.bus, options);
-  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  REQUIRE(join.trace->until(EventKind::kCaughtUp));
   CHECK(join.trace->lines == Lines{"101..1500", "caught-up 1500"});
 }
 
@@ -569,9 +568,9 @@ TEST_CASE("After a restart of the publisher nothing of the state comes again") {
   join.publish_and_archive(1500);
   join.checkpoint(1200);
   join.begin();
-  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  REQUIRE(join.trace->until(EventKind::kCaughtUp));
   join.bus.kill();
-  REQUIRE(join.trace->until(ItemKind::kPublisherGone));
+  REQUIRE(join.trace->until(EventKind::kPublisherGone));
   join.bus.recover();
   join.bus.start();
   join.bus.publish(10);
@@ -587,7 +586,7 @@ TEST_CASE("A reset after the state is told as any other") {
   join.publish_and_archive(1500);
   join.checkpoint(1200);
   join.begin();
-  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  REQUIRE(join.trace->until(EventKind::kCaughtUp));
   join.bus.fail_journal();
   join.bus.close();
   join.bus.start();
@@ -602,7 +601,7 @@ TEST_CASE("A reset to records that the state's fold is not for ends the subscrib
   join.publish_and_archive(1500);
   join.checkpoint(1200);
   join.begin();
-  REQUIRE(join.trace->until(ItemKind::kCaughtUp));
+  REQUIRE(join.trace->until(EventKind::kCaughtUp));
   join.bus.fail_journal();
   join.bus.close();
   join.bus.schema = "others";
@@ -621,16 +620,16 @@ TEST_CASE("A journal that was put back to before the state is a reset, and not i
   join.publish_and_archive(1500);
   join.checkpoint(1500);
   join.begin();
-  REQUIRE(join.trace->until(ItemKind::kCaughtUp));  // without a record: it holds the state alone
+  REQUIRE(join.trace->until(EventKind::kCaughtUp));  // without a record: it holds the state alone
   join.bus.kill();
-  REQUIRE(join.trace->until(ItemKind::kPublisherGone));
+  REQUIRE(join.trace->until(EventKind::kPublisherGone));
   if (lists_session) {
     join.bus.put_back(1000);
   } else {
     join.bus.forget_history();
   }
   join.bus.start();
-  REQUIRE(join.trace->until(ItemKind::kReset));
+  REQUIRE(join.trace->until(EventKind::kReset));
   CHECK(join.trace->says(lists_session ? "begins at sequence 1001, but 1500 was delivered before"
                                        : "does not list session"));
 }
@@ -643,15 +642,15 @@ TEST_CASE("A batch never contains what is no record, and stops before it") {
   Subscriber& subscriber = join.trace->subscriber;
   std::vector<std::byte> out(100 * 56);
   std::uint64_t entries = 0;
-  Item item;
-  while (item.kind != ItemKind::kSnapshotComplete) {
+  Result<Item> item = Errc::kWouldBlock;
+  while (came(item) != EventKind::kSnapshotComplete) {
     join.bus.turn();
     REQUIRE(take_records(subscriber, out) == 0);
     REQUIRE(subscriber.position().sequence == kNoSequence);
-    item = subscriber.wait(Deadline::now());
-    if (item.kind == ItemKind::kState) {
+    item = subscriber.next(Deadline::now());
+    if (came(item) == ItemKind::kState) {
       ++entries;
-      REQUIRE(item.record.size() == sizeof(TestFold::Entry));
+      REQUIRE(item->record.size() == sizeof(TestFold::Entry));
     }
   }
   CHECK(entries == 300);
@@ -677,8 +676,8 @@ TEST_CASE("Until the state is complete and told, there is no position that could
   const bool has_checkpoint = GENERATE(true, false);
   if (has_checkpoint) join.checkpoint(1200);
   join.begin();
-  Item item;
-  while (item.kind != ItemKind::kSnapshotComplete && item.kind != ItemKind::kNoSnapshot) {
+  Result<Item> item = Errc::kWouldBlock;
+  while (came(item) != EventKind::kSnapshotComplete && came(item) != EventKind::kNoSnapshot) {
     REQUIRE(join.trace->subscriber.position().sequence == kNoSequence);
     REQUIRE(join.trace->subscriber.position().journal_id.is_zero());
     item = join.trace->step();

@@ -249,13 +249,13 @@ class History {
       bus_.turn();
       if (below(5) == 0) {
         take_batch();
-      } else if (const Item item = subscriber_->wait(Deadline::now());
-                 item.kind == ItemKind::kRecord) {
-        take_record(item.sequence, item.record);
-      } else if (item.kind == ItemKind::kState) {
-        take_entry(item.record);
-      } else if (item.event != nullptr) {
-        take_event(*item.event);
+      } else if (const Result<Item> item = subscriber_->next(Deadline::now());
+                 came(item) == ItemKind::kRecord) {
+        take_record(item->sequence, item->record);
+      } else if (came(item) == ItemKind::kState) {
+        take_entry(item->record);
+      } else if (item->event != nullptr) {
+        take_event(*item->event);
       }
       if (subscriber_->counters().sessions == 0 || begins_late_) continue;  // not joined yet
       REQUIRE(subscriber_->position().sequence == expected_ - 1);
@@ -263,16 +263,16 @@ class History {
   }
   void take_batch() {
     batch_.resize((1 + below(200)) * 56);
-    const Batch batch = subscriber_->read(batch_);
-    if (batch.event) take_event(*batch.event);
-    if (batch.count == 0) return;
+    const Result<Batch> batch = subscriber_->read(batch_, Deadline::now());
+    if (batch->event) take_event(*batch->event);
+    if (batch->count == 0) return;
     const std::span<const std::byte> rows(batch_);
-    for (std::size_t i = 0; i < batch.count; ++i) {
-      const auto row = rows.subspan(i * batch.row_bytes, batch.row_bytes);
-      if (batch.kind == Batch::Kind::kState) {
+    for (std::size_t i = 0; i < batch->count; ++i) {
+      const auto row = rows.subspan(i * batch->row_bytes, batch->row_bytes);
+      if (came(batch) == ItemKind::kState) {
         take_entry(row);
       } else {
-        take_record(batch.first + i, row);
+        take_record(batch->first + i, row);
       }
     }
   }
@@ -296,22 +296,23 @@ class History {
     INFO(name_of(event.kind) << " " << event.sequence << ", gap " << event.gap.first << ".."
                              << event.gap.last << " " << name_of(event.gap.cause) << ": "
                              << event.text);
-    REQUIRE(event.kind != ItemKind::kEnded);
-    if (event.kind == ItemKind::kCaughtUp) {
+    REQUIRE(event.kind != Came::kEnd);
+    if (event.kind == EventKind::kCaughtUp) {
       REQUIRE_FALSE(caught_up_);
       caught_up_ = true;
     }
-    if (event.kind == ItemKind::kSnapshotComplete) take_snapshot(event.sequence);
-    if (event.kind == ItemKind::kNoSnapshot) take_no_snapshot(event.sequence);
-    if (event.kind == ItemKind::kSession && !event.is_first_session) {
+    if (event.kind == EventKind::kSnapshotComplete) take_snapshot(event.sequence);
+    if (event.kind == EventKind::kNoSnapshot) take_no_snapshot(event.sequence);
+    if (event.kind == EventKind::kSession && !event.is_first_session) {
       if (begins_late_) expected_ = std::max(expected_, event.sequence);
       REQUIRE(event.sequence == expected_);
     }
-    if (event.kind == ItemKind::kLost || event.kind == ItemKind::kGap) begin_late(event.gap.first);
-    if (event.kind == ItemKind::kReset) begins_late_ = false;
-    if (event.kind == ItemKind::kGap) take_gap(event.gap);
-    if (event.kind == ItemKind::kLost) take_loss(event.gap);
-    if (event.kind == ItemKind::kReset) take_reset(event.sequence);
+    if (event.kind == EventKind::kLost || event.kind == EventKind::kGap)
+      begin_late(event.gap.first);
+    if (event.kind == EventKind::kReset) begins_late_ = false;
+    if (event.kind == EventKind::kGap) take_gap(event.gap);
+    if (event.kind == EventKind::kLost) take_loss(event.gap);
+    if (event.kind == EventKind::kReset) take_reset(event.sequence);
   }
   void take_gap(const Gap& gap) {
     REQUIRE(caught_up_);

@@ -15,32 +15,28 @@ namespace lapwing {
 
 struct Subscriber::State {
   State(SubscriberOptions options, Interrupt* interrupt)
-      : follower(std::move(options), interrupt), fork(*this, "subscriber") {
-    end_in_child.kind = ItemKind::kEnded;
-    end_in_child.text = std::string(fork.error().message());
-  }
+      : follower(std::move(options), interrupt), fork(*this, "subscriber") {}
 
   void on_child() noexcept { follower.end_in_child(); }
 
-  Event event_of(const Item& item);
-  void add_event(Item& item);
-  void read_further(std::span<std::byte> rows, Deadline deadline, Batch& batch);
-  void read_further(const RowSpace& rows, Deadline deadline, Batch& batch);
+  Event event_of(const Due& due);
+  Result<Item> item_of(const Due& due);
+  Result<Batch> read_further(std::span<std::byte> rows, Deadline deadline);
+  Result<Batch> read_further(const RowSpace& rows, Deadline deadline);
 
   Follower follower;
   // As of the last kSession or kReset that was delivered.
   std::uint32_t record_bytes = 0;
   std::string schema;
   std::shared_ptr<const Schema> description;
-  Event event;         // of the last item
-  Event end_in_child;  // made before any fork: a child finds it whole
+  Event event;  // of the last item
   ForkWatch fork;
 };
 
-Event Subscriber::State::event_of(const Item& item) {
+Event Subscriber::State::event_of(const Due& due) {
   Event made;
-  made.kind = item.kind;
-  made.sequence = item.sequence;
+  made.kind = due.event;
+  made.sequence = due.sequence;
   made.gap = follower.gap();
   made.record_bytes = follower.record_bytes();
   made.schema = follower.records().schema;
@@ -48,15 +44,15 @@ Event Subscriber::State::event_of(const Item& item) {
   made.description = follower.records().description;
   made.journal_id = follower.journal_id();
   made.session_id = follower.current_session();
-  made.is_first_session = item.kind == ItemKind::kSession && follower.counters().records == 0 &&
+  made.is_first_session = due.event == EventKind::kSession && follower.counters().records == 0 &&
                           follower.counters().sessions <= 1;
   made.is_filtered = follower.is_filtered();
   made.follows_journal = follower.follows_journal();
   made.on_gap = follower.on_gap();
   if (follower.fold() != nullptr) made.fold = follower.fold()->shape().name;
-  if (item.kind == ItemKind::kSnapshotComplete) made.state_entries = follower.state_size();
+  if (due.event == EventKind::kSnapshotComplete) made.state_entries = follower.state_size();
   made.text = follower.text();
-  if (item.kind == ItemKind::kSession || item.kind == ItemKind::kReset) {
+  if (due.event == EventKind::kSession || due.event == EventKind::kReset) {
     record_bytes = made.record_bytes;
     schema = made.schema;
     description = made.description;
@@ -64,27 +60,25 @@ Event Subscriber::State::event_of(const Item& item) {
   return made;
 }
 
-// Kept until the next call. A child leaves alone what a call of its parent may have been changing.
-[[gnu::noinline]] void Subscriber::State::add_event(Item& item) {
-  if (item.kind == ItemKind::kNothing || item.kind == ItemKind::kState) return;
-  if (fork.in_child()) {
-    item.event = &end_in_child;
-    return;
+// The event is kept until the next call.
+[[gnu::noinline]] Result<Item> Subscriber::State::item_of(const Due& due) {
+  if (due.kind == DueKind::kState) return Item{ItemKind::kState, due.sequence, due.record};
+  event = event_of(due);
+  return Item{.kind = ItemKind::kEvent, .sequence = due.sequence, .event = &event};
+}
+
+[[gnu::noinline]] Result<Batch> Subscriber::State::read_further(std::span<std::byte> rows,
+                                                                Deadline deadline) {
+  return read_further(RowSpace{.bytes = rows}, deadline);
+}
+
+Result<Batch> Subscriber::State::read_further(const RowSpace& rows, Deadline deadline) {
+  Due due;
+  Result<Batch> batch = follower.read(rows, deadline.monotonic_ns(), due);
+  if (batch->kind == ItemKind::kEvent) {
+    batch->event = std::make_shared<const Event>(event_of(due));
   }
-  event = event_of(item);
-  item.event = &event;
-}
-
-[[gnu::noinline]] void Subscriber::State::read_further(std::span<std::byte> rows, Deadline deadline,
-                                                       Batch& batch) {
-  read_further(RowSpace{.bytes = rows}, deadline, batch);
-}
-
-void Subscriber::State::read_further(const RowSpace& rows, Deadline deadline, Batch& batch) {
-  Item due;
-  follower.read(rows, deadline.monotonic_ns(), batch, due);
-  if (batch.kind != Batch::Kind::kEvent) return;
-  batch.event = std::make_shared<const Event>(fork.in_child() ? end_in_child : event_of(due));
+  return batch;
 }
 
 namespace {
@@ -160,36 +154,37 @@ void Subscriber::DeleteState::operator()(State* state) const {
 Subscriber::Subscriber(Subscriber&&) noexcept = default;
 Subscriber& Subscriber::operator=(Subscriber&&) noexcept = default;
 
-Taken Subscriber::take_further(std::span<std::byte> record, Deadline deadline) {
-  return state_->follower.take(record, deadline.monotonic_ns());
+Result<Sequence> Subscriber::read_one_further(std::span<std::byte> record, Deadline deadline) {
+  return state_->follower.read_one(record, deadline.monotonic_ns());
 }
 
-std::optional<Event> Subscriber::take_event() {
-  if (state_->fork.in_child()) return state_->end_in_child;
-  const std::optional<Item> due = state_->follower.take_event();
-  return due ? std::optional(state_->event_of(*due)) : std::nullopt;
+Result<Event> Subscriber::read_event() {
+  const Result<Due> due = state_->follower.read_event();
+  if (!due.ok()) return due.error();
+  return state_->event_of(*due);
 }
 
-Batch Subscriber::read(std::span<std::byte> rows, Deadline deadline) {
-  Batch batch;
+Result<Batch> Subscriber::read(std::span<std::byte> rows, Deadline deadline) {
+  Result<Batch> batch = Batch{};
   if (!state_->follower.read_records(rows, batch)) [[unlikely]] {
-    state_->read_further(rows, deadline, batch);
+    batch = state_->read_further(rows, deadline);
   }
   return batch;
 }
 
-Batch Subscriber::read(std::span<std::byte> rows, std::span<Sequence> sequences,
-                       Deadline deadline) {
+Result<Batch> Subscriber::read(std::span<std::byte> rows, std::span<Sequence> sequences,
+                               Deadline deadline) {
   const RowSpace space{.bytes = rows, .sequences = sequences};
-  Batch batch;
-  if (!state_->follower.read_records(space, batch)) state_->read_further(space, deadline, batch);
+  Result<Batch> batch = Batch{};
+  if (!state_->follower.read_records(space, batch)) batch = state_->read_further(space, deadline);
   return batch;
 }
 
-Item Subscriber::wait_further(Deadline deadline) {
-  Item item = state_->follower.wait(deadline.monotonic_ns());
-  if (item.kind != ItemKind::kRecord) state_->add_event(item);
-  return item;
+Result<Item> Subscriber::next_further(Deadline deadline) {
+  const Result<Due> due = state_->follower.next(deadline.monotonic_ns());
+  if (!due.ok()) return due.error();
+  if (due->kind == DueKind::kRecord) return Item{ItemKind::kRecord, due->sequence, due->record};
+  return state_->item_of(*due);
 }
 
 void Subscriber::interrupt() noexcept {
@@ -236,7 +231,7 @@ Sequence Subscriber::head() const {
 }
 std::uint64_t Subscriber::lag() const {
   const Sequence head = this->head();
-  const Sequence taken = state_->follower.next() - 1;
+  const Sequence taken = state_->follower.next_sequence() - 1;
   return head > taken ? head - taken : 0;
 }
 SubscriberCounters Subscriber::counters() const {

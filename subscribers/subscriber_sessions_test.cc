@@ -32,7 +32,7 @@ TEST_CASE("A publisher whose ring file is gone does not keep a subscriber waitin
   bus.start();
   bus.kill();
   Trace trace(bus, impatient(bus));
-  trace.step();  // it has seen what is left, and gives whoever left it a moment
+  (void)trace.step();  // it has seen what is left, and gives whoever left it a moment
   REQUIRE(trace.lines.empty());
   REQUIRE(bus.ring->unlink().ok());
   bus.open_socket();
@@ -47,7 +47,7 @@ TEST_CASE("A bus that comes later is joined") {
   trace.until_quiet();
   bus.start();
   bus.publish(3);
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   CHECK(trace.lines == Lines{"1..3", "caught-up 3"});
 }
 
@@ -57,7 +57,7 @@ TEST_CASE("After a kill the ring is read to its last whole record, and the next 
   bus.publish(20);
   bus.publish_without_head(5);
   bus.kill();
-  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  REQUIRE(trace.until(EventKind::kPublisherGone));
   CHECK(trace.subscriber.position().session_id == fixture_id(1));
   trace.until_quiet();
   bus.recover();
@@ -120,8 +120,8 @@ TEST_CASE("A history of several sessions is told session by session") {
   bus.start();
   Trace trace(bus, bus.options());
   Trace middle(bus, bus.options(Start::at(3000)));
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
-  REQUIRE(middle.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
+  REQUIRE(middle.until(EventKind::kCaughtUp));
   trace.until_quiet();
   CHECK(trace.lines == Lines{"1..2000", "session 2001", "2001..4000", "session 4001", "4001..6000",
                              "session 6001", "caught-up 6000"});
@@ -136,7 +136,7 @@ TEST_CASE("A clean close is told after everything was delivered, and the next se
   auto& [bus, trace] = joined;
   bus.publish(900);
   bus.close();
-  REQUIRE(trace.until(ItemKind::kClosed));
+  REQUIRE(trace.until(EventKind::kClosed));
   bus.start();
   bus.publish(5);
   REQUIRE(trace.until_record(905));
@@ -151,18 +151,18 @@ TEST_CASE("A record that is published in the moment of the close is delivered be
     bus.start();
     Trace trace(bus, bus.options());
     REQUIRE(trace.subscriber.fd().ok());
-    REQUIRE(trace.until(ItemKind::kCaughtUp));
+    REQUIRE(trace.until(EventKind::kCaughtUp));
     std::thread closing([&bus] {
       bus.publish(1);
       store_ring_state(bus.ring->words(), RingState::kClosed);
     });
-    std::vector<ItemKind> kinds;
-    while (kinds.empty() || kinds.back() != ItemKind::kClosed) {
-      const Item item = trace.subscriber.wait(Deadline::now());
-      if (item.kind != ItemKind::kNothing) kinds.push_back(item.kind);
+    std::vector<Came> kinds;
+    while (kinds.empty() || kinds.back() != EventKind::kClosed) {
+      const Result<Item> item = trace.subscriber.next(Deadline::now());
+      if (came(item) != Came::kNothing) kinds.push_back(came(item));
     }
     closing.join();
-    REQUIRE(kinds == std::vector{ItemKind::kRecord, ItemKind::kClosed});
+    REQUIRE(kinds == std::vector<Came>{ItemKind::kRecord, EventKind::kClosed});
   }
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("A session that came and went unseen is read from what it left") {
   for (int session = 0; session < 3; ++session) {
     bus.publish(100);
     bus.close();
-    REQUIRE(trace.until(ItemKind::kClosed));
+    REQUIRE(trace.until(EventKind::kClosed));
     bus.start();
   }
   CHECK(trace.lines == Lines{"caught-up 0", "1..100", "closed 100", "session 101", "101..200",
@@ -185,17 +185,17 @@ TEST_CASE("A publisher that does not come back ends the subscriber, and nothing 
   bus.start();
   bus.publish(5);
   Trace trace(bus, impatient(bus));
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   const bool clean = GENERATE(true, false);
   clean ? bus.close() : bus.kill();
-  CHECK_FALSE(trace.until(ItemKind::kStale));
+  CHECK_FALSE(trace.until(EventKind::kStale));
   CHECK(trace.lines ==
         Lines{"1..5", "caught-up 5", clean ? "closed 5" : "publisher-gone 5", "ended 5"});
   CHECK(errc_of(trace.subscriber.status()) == Errc::kPublisherGone);
   CHECK(trace.says(clean ? "closed" : "without a close"));
   CHECK(trace.says("within 0.05 s: no publisher runs at " + bus.directory()));
   CHECK(trace.says("continue from sequence 6"));
-  CHECK(trace.subscriber.wait(Deadline::now()).kind == ItemKind::kEnded);
+  CHECK(came(trace.subscriber.next(Deadline::now())) == Came::kEnd);
   bus.ring.reset();  // the publisher's own
   CHECK(open_descriptors() == before);
 }
@@ -222,7 +222,7 @@ TEST_CASE(
   auto& [bus, trace] = joined;
   bus.beating = false;
   store_heartbeat(bus.ring->words(), monotonic_ns() - 10'000 * kMs);
-  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  REQUIRE(trace.until(EventKind::kPublisherGone));
   CHECK(trace.says("has not moved"));
   bus.beating = true;
   bus.publish(5);
@@ -236,12 +236,12 @@ TEST_CASE("A power cut's void is lost to who had not come so far, with its exact
   CaughtUp joined(100);
   auto& [bus, trace] = joined;
   bus.kill();
-  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  REQUIRE(trace.until(EventKind::kPublisherGone));
   bus.cut(40);
   bus.start();
   const Sequence first = bus.next();
   bus.publish(10);
-  REQUIRE(trace.until(ItemKind::kLost));
+  REQUIRE(trace.until(EventKind::kLost));
   CHECK(trace.says("this subscriber holds 41 to 100, which the journal does not"));
   REQUIRE(trace.until_record(first + 9));
   CHECK(trace.lines == Lines{"1..100", "caught-up 100", "publisher-gone 100",
@@ -251,7 +251,7 @@ TEST_CASE("A power cut's void is lost to who had not come so far, with its exact
   CHECK(trace.subscriber.counters().lost == first - 101);
 
   Trace late(bus, bus.options());
-  REQUIRE(late.until(ItemKind::kCaughtUp));
+  REQUIRE(late.until(EventKind::kCaughtUp));
   CHECK(late.lines == Lines{"1..40", absl::StrCat("lost 41..", first - 1, " void"),
                             absl::StrCat("session ", first), absl::StrCat(first, "..", first + 9),
                             absl::StrCat("caught-up ", first + 9)});
@@ -268,8 +268,8 @@ TEST_CASE("An oldest start passes over a void that nothing stands before") {
   bus.publish(10);
   Trace trace(bus, bus.options());
   Trace asked(bus, bus.options(Start::at(1)));
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
-  REQUIRE(asked.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
+  REQUIRE(asked.until(EventKind::kCaughtUp));
   const Sequence first = bus.next() - 10;
   CHECK(trace.subscriber.counters().first == first);
   CHECK(trace.subscriber.counters().lost == 0);
@@ -281,13 +281,13 @@ TEST_CASE("A void that took exactly what a subscriber has is told as a loss of n
   bus.start();
   bus.publish(64);
   Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   bus.kill();
-  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  REQUIRE(trace.until(EventKind::kPublisherGone));
   bus.cut(40);
   bus.start();
   bus.publish(1);
-  REQUIRE(trace.until(ItemKind::kLost));
+  REQUIRE(trace.until(EventKind::kLost));
   CHECK(trace.says("this subscriber holds 41 to 64, which the journal does not"));
   REQUIRE(trace.until_record(65));
   CHECK(trace.lines == Lines{"1..64", "caught-up 64", "publisher-gone 64", "lost 65..64 void",
@@ -302,12 +302,12 @@ TEST_CASE("What a dead publisher left is read without one") {
   bus.publish_without_head(5);
   bus.kill();
   Trace trace(bus, impatient(bus));
-  CHECK_FALSE(trace.until(ItemKind::kStale));
+  CHECK_FALSE(trace.until(EventKind::kStale));
   CHECK(trace.lines == Lines{"1..3005", "caught-up 3005", "publisher-gone 3005", "ended 3005"});
 
   REQUIRE(bus.ring->unlink().ok());  // a power cut: what is not durable is as good as gone
   Trace cut(bus, impatient(bus));
-  CHECK_FALSE(cut.until(ItemKind::kStale));
+  CHECK_FALSE(cut.until(EventKind::kStale));
   const Sequence durable = bus.archived();
   CHECK(durable < 3000);
   CHECK(cut.lines == Lines{absl::StrCat("1..", durable), absl::StrCat("caught-up ", durable),
@@ -336,7 +336,7 @@ TEST_CASE("A bus that was closed is read to its end, then the next session is wa
   bus.publish(3000);
   bus.close();
   Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kClosed));
+  REQUIRE(trace.until(EventKind::kClosed));
   CHECK(trace.lines == Lines{"1..3000", "caught-up 3000", "closed 3000"});
   bus.start();
   bus.publish(1);
@@ -349,14 +349,14 @@ TEST_CASE("A publisher that is killed once its journal was closed has closed its
   bus.start();
   bus.publish(10);
   Trace there(bus, bus.options());
-  REQUIRE(there.until(ItemKind::kCaughtUp));
+  REQUIRE(there.until(EventKind::kCaughtUp));
   bus.publish(5);
   bus.close_journal();
   bus.kill();  // before it came to say so in the ring
-  REQUIRE(there.until(ItemKind::kClosed));
+  REQUIRE(there.until(EventKind::kClosed));
   CHECK(there.lines == Lines{"1..10", "caught-up 10", "11..15", "closed 15"});
   Trace late(bus, bus.options());
-  REQUIRE(late.until(ItemKind::kClosed));
+  REQUIRE(late.until(EventKind::kClosed));
   CHECK(late.lines == Lines{"1..15", "caught-up 15", "closed 15"});
 }
 
@@ -368,7 +368,7 @@ TEST_CASE("What a start has cut is not read from a ring that it left standing") 
   bus.kill();
   bus.journal.end(1, 40, SessionEnd::kCut, bus.reserved());  // and that start was killed as well
   Trace trace(bus, impatient(bus));
-  CHECK_FALSE(trace.until(ItemKind::kStale));
+  CHECK_FALSE(trace.until(EventKind::kStale));
   CHECK(trace.lines == Lines{"1..40", "caught-up 40", "publisher-gone 40", "ended 40"});
 }
 
@@ -378,7 +378,7 @@ TEST_CASE("A live start on a bus without a publisher begins with the next sessio
   bus.publish(100);
   bus.kill();
   Trace trace(bus, bus.options(Start::live()));
-  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  REQUIRE(trace.until(EventKind::kPublisherGone));
   bus.cut(40);
   bus.start();
   const Sequence first = bus.next();
@@ -393,12 +393,12 @@ TEST_CASE("A live start that came before its publisher's socket is told what a c
   TestBus bus;
   bus.begin_session();
   Trace trace(bus, bus.options(Start::live()));
-  REQUIRE(trace.until(ItemKind::kPublisherGone));  // taken for what a dead session left
+  REQUIRE(trace.until(EventKind::kPublisherGone));  // taken for what a dead session left
   bus.open_socket();
   bus.publish(5);
   REQUIRE(trace.until_record(5));
   bus.kill();
-  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  REQUIRE(trace.until(EventKind::kPublisherGone));
   bus.cut(2);
   bus.start();
   const Sequence first = bus.next();
@@ -414,7 +414,7 @@ TEST_CASE("A batch that reads a session to its end does not look for the next on
   bus.start();
   const std::size_t before = open_descriptors();
   Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   bus.kill();
   bus.open_socket();  // whoever looks finds it
   std::vector<std::byte> out(100 * 56);
@@ -434,7 +434,7 @@ TEST_CASE("A publisher that dies during the flush leaves everything up to the jo
   REQUIRE(trace.until_flush_waits());
   bus.publish(50);
   bus.kill();
-  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  REQUIRE(trace.until(EventKind::kPublisherGone));
   CHECK(trace.lines == Lines{"1..3000", "caught-up 3000", "3001..3050", "publisher-gone 3050"});
 }
 
@@ -463,10 +463,10 @@ TEST_CASE("A publisher that never answers the greeting ends the join in time, wi
   SubscriberOptions options = bus.options();
   options.flush_timeout = std::chrono::nanoseconds(20 * kMs);
   Subscriber subscriber = open_subscriber(options);  // and nobody turns the server
-  const Item item = subscriber.wait(std::chrono::seconds(60));
-  REQUIRE(item.kind == ItemKind::kEnded);
+  const Result<Item> item = subscriber.next(std::chrono::seconds(60));
+  REQUIRE(came(item) == Came::kEnd);
   CHECK(errc_of(subscriber.status()) == Errc::kTimedOut);
-  CHECK(item.event->text.find("does not answer") != std::string::npos);
+  CHECK(item->event->text.find("does not answer") != std::string::npos);
   CHECK(open_descriptors() == before);
 }
 
@@ -476,7 +476,7 @@ TEST_CASE("Durable follows the bus, also while records beyond it are delivered")
   bus.publish(300);
   Trace trace(bus, bus.options());
   CHECK(trace.subscriber.durable() == 0);
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   bus.publish(100);
   REQUIRE(trace.until_record(400));
   CHECK(trace.subscriber.durable() == 300);
@@ -485,7 +485,7 @@ TEST_CASE("Durable follows the bus, also while records beyond it are delivered")
   bus.archive(380);
   CHECK(trace.subscriber.durable() == 380);
   bus.close();
-  REQUIRE(trace.until(ItemKind::kClosed));
+  REQUIRE(trace.until(EventKind::kClosed));
   CHECK(trace.subscriber.durable() == 400);
 }
 
@@ -494,19 +494,19 @@ TEST_CASE("What a cut took is not durable, whatever the next session makes durab
   bus.start();
   bus.publish(300);
   Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   bus.publish(100);
   REQUIRE(trace.until_record(400));
   bus.kill();
-  REQUIRE(trace.until(ItemKind::kPublisherGone));
+  REQUIRE(trace.until(EventKind::kPublisherGone));
   CHECK(trace.subscriber.durable() == 300);
   bus.cut(300);
   bus.start();
   bus.publish(50);
   bus.archive(bus.head());
-  REQUIRE(trace.until(ItemKind::kLost));
+  REQUIRE(trace.until(EventKind::kLost));
   CHECK(trace.subscriber.durable() == 300);
-  REQUIRE(trace.until(ItemKind::kSession));
+  REQUIRE(trace.until(EventKind::kSession));
   CHECK(trace.subscriber.durable() == bus.head());
 }
 
@@ -515,7 +515,7 @@ TEST_CASE("Until a reset is told, durable is of the history before it") {
   bus.start();
   bus.publish(300);
   Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   bus.publish(100);
   REQUIRE(trace.until_record(400));
   bus.fail_journal();
@@ -524,7 +524,7 @@ TEST_CASE("Until a reset is told, durable is of the history before it") {
   bus.publish(600);
   bus.archive(600);
   std::vector<std::byte> out(100 * 56);
-  REQUIRE(trace.until(ItemKind::kClosed));
+  REQUIRE(trace.until(EventKind::kClosed));
   const std::uint64_t deadline_ns = monotonic_ns() + 60'000 * kMs;
   while (trace.subscriber.position().journal_id != bus.description(false).journal_id &&
          monotonic_ns() < deadline_ns) {
@@ -534,7 +534,7 @@ TEST_CASE("Until a reset is told, durable is of the history before it") {
     if (bus.server->subscriber_count() == 1) break;  // what it met there waits to be told
   }
   CHECK(trace.subscriber.durable() == 300);
-  REQUIRE(trace.until(ItemKind::kReset));
+  REQUIRE(trace.until(EventKind::kReset));
   CHECK(trace.subscriber.durable() == 600);
 }
 

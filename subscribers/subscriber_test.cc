@@ -44,12 +44,12 @@ TEST_CASE("Options are named as far as they are meant, without a compiler's warn
   bus.start();
   bus.publish(3);
   Subscriber subscriber = open_subscriber({.directory = bus.directory(), .start = Start::oldest()});
-  Item item;
-  while (item.kind != ItemKind::kRecord) {
+  Result<Item> item = Errc::kWouldBlock;
+  while (came(item) != ItemKind::kRecord) {
     bus.turn();
-    item = subscriber.wait(Deadline::now());
+    item = subscriber.next(Deadline::now());
   }
-  CHECK(item.sequence == 1);
+  CHECK(item->sequence == 1);
 }
 
 TEST_CASE("A live start delivers the next record and nothing before it") {
@@ -57,7 +57,7 @@ TEST_CASE("A live start delivers the next record and nothing before it") {
   bus.start();
   bus.publish(10);
   Trace trace(bus, bus.options(Start::live()));
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   bus.publish(5);
   REQUIRE(trace.until_record(15));
   CHECK(trace.lines == Lines{"caught-up 10", "11..15"});
@@ -88,9 +88,9 @@ TEST_CASE("A start at a sequence begins there, in the journal, in the ring or in
   Trace journal(bus, bus.options(Start::at(7)));
   Trace ring(bus, bus.options(Start::at(2990)));
   Trace future(bus, bus.options(Start::at(3003)));
-  REQUIRE(journal.until(ItemKind::kCaughtUp));
-  REQUIRE(ring.until(ItemKind::kCaughtUp));
-  REQUIRE(future.until(ItemKind::kCaughtUp));
+  REQUIRE(journal.until(EventKind::kCaughtUp));
+  REQUIRE(ring.until(EventKind::kCaughtUp));
+  REQUIRE(future.until(EventKind::kCaughtUp));
   bus.publish(5);
   for (Trace* trace : {&journal, &ring, &future}) trace->until_quiet();
   CHECK(journal.lines == Lines{"7..3000", "caught-up 3000", "3001..3005"});
@@ -106,7 +106,7 @@ TEST_CASE("A start at a time begins at or a little before it") {
   bus.journal.write_time(500, 1'000);
   bus.journal.write_time(900, 2'000);
   Trace trace(bus, bus.options(Start::time(2'000)));
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   const Sequence first = trace.subscriber.counters().first;
   CHECK(first > 1);
   CHECK(first <= 901);
@@ -132,7 +132,7 @@ TEST_CASE("A subscriber that is lapped while it joins misses nothing and reports
   Trace trace(bus, options);
   REQUIRE(trace.until_record(1));
   int laps = 0;
-  while (trace.step().kind == ItemKind::kRecord) {
+  while (came(trace.step()) == ItemKind::kRecord) {
     if (trace.subscriber.counters().records % 100 != 0) continue;
     bus.publish(1100);
     ++laps;
@@ -160,7 +160,7 @@ TEST_CASE("A lap before the first record of a bus that was empty is a gap like a
   TestBus bus(with_journal);
   bus.start();
   Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   bus.publish(1546);
   trace.until_quiet();
   const std::string gap = absl::StrCat("gap 1..", kResume - 1, " lapped");
@@ -184,14 +184,14 @@ TEST_CASE("With skip the gap and the records are together exactly what was publi
 
 TEST_CASE("With stop the subscriber ends before the gap, and a stored position goes on there") {
   Lapped lapped(OnGap::kStop);
-  CHECK(lapped.trace->until(ItemKind::kGap));
-  CHECK(lapped.trace->step().kind == ItemKind::kEnded);
+  CHECK(lapped.trace->until(EventKind::kGap));
+  CHECK(came(lapped.trace->step()) == Came::kEnd);
   CHECK(errc_of(lapped.trace->subscriber.status()) == Errc::kStoppedAtGap);
   SubscriberOptions options = lapped.bus.options();
   options.start = Start::after(lapped.trace->subscriber.position());
   CHECK(options.start.position->sequence == 10);
   Trace resumed(lapped.bus, options);
-  REQUIRE(resumed.until(ItemKind::kCaughtUp));
+  REQUIRE(resumed.until(EventKind::kCaughtUp));
   CHECK(resumed.lines ==
         Lines{absl::StrCat("11..", kPublished), absl::StrCat("caught-up ", kPublished)});
 }
@@ -240,7 +240,7 @@ TEST_CASE("A bus without a journal refuses a sequence, a time, a stored position
   refused[3].on_gap = OnGap::kFill;
   for (const SubscriberOptions& options : refused) {
     Trace trace(bus, options);
-    CHECK_FALSE(trace.until(ItemKind::kCaughtUp));
+    CHECK_FALSE(trace.until(EventKind::kCaughtUp));
     CHECK(errc_of(trace.subscriber.status()) == Errc::kNoJournal);
   }
 }
@@ -253,8 +253,8 @@ TEST_CASE("What retention took is lost to an explicit start, and no loss to an o
   bus.prune_below_segment(2);
   Trace asked(bus, bus.options(Start::at(100)));
   Trace oldest(bus, bus.options());
-  REQUIRE(asked.until(ItemKind::kCaughtUp));
-  REQUIRE(oldest.until(ItemKind::kCaughtUp));
+  REQUIRE(asked.until(EventKind::kCaughtUp));
+  REQUIRE(oldest.until(EventKind::kCaughtUp));
   CHECK(asked.lines == Lines{"lost 100..2048 pruned", "2049..5000", "caught-up 5000"});
   CHECK(asked.subscriber.counters().lost == 1949);
   CHECK(oldest.lines == Lines{"2049..5000", "caught-up 5000"});
@@ -267,7 +267,7 @@ TEST_CASE("A loss that a batch has met is not passed before it is told") {
   bus.archive(5000);
   bus.prune_below_segment(2);
   Trace trace(bus, bus.options(Start::at(100)));
-  REQUIRE(trace.until(ItemKind::kSession));
+  REQUIRE(trace.until(EventKind::kSession));
   std::vector<std::byte> out(56);
   for (int i = 0; i < 100; ++i) {
     bus.turn();
@@ -275,7 +275,7 @@ TEST_CASE("A loss that a batch has met is not passed before it is told") {
   }
   REQUIRE(trace.subscriber.counters().lost == 1949);  // it has met it
   CHECK(trace.subscriber.position().sequence == 99);
-  CHECK(trace.step().kind == ItemKind::kLost);
+  CHECK(came(trace.step()) == EventKind::kLost);
   CHECK(trace.subscriber.position().sequence == 2048);
 }
 
@@ -287,9 +287,9 @@ TEST_CASE("What was pruned since the ring last said so is lost under the right n
   bus.kill();
   bus.prune_below_segment(2, /*ring_says_so=*/false);  // by the next publisher
   Trace trace(bus, bus.options(Start::at(100)));
-  REQUIRE(trace.until(ItemKind::kLost));
+  REQUIRE(trace.until(EventKind::kLost));
   CHECK(trace.text == "sequences 100 to 2048 are no longer kept: the oldest is 2049");
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   CHECK(trace.lines == Lines{"lost 100..2048 pruned", "2049..5000", "caught-up 5000"});
 }
 
@@ -300,10 +300,10 @@ TEST_CASE("A damaged block of the journal is lost, named by file and offset, and
   bus.archive(5000);
   flip_bit(bus.journal.file(1, "jnl"), 4096 + 3 * 4096 + 100, 3);
   Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kLost));
+  REQUIRE(trace.until(EventKind::kLost));
   CHECK(trace.says(bus.journal.file(1, "jnl")));
   CHECK(trace.says("offset 16384"));
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   CHECK(trace.lines == Lines{"1..1216", "lost 1217..1280 damaged", "1281..5000", "caught-up 5000"});
 }
 
@@ -314,7 +314,7 @@ TEST_CASE("What the journal has damaged but the ring still holds comes from the 
   bus.archive(1000);
   flip_bit(bus.journal.file(0, "jnl"), 4096 + 3 * 4096 + 100, 3);
   Trace trace(bus, bus.options());  // 1,000 of 1,024: too little to spare to read the ring
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   CHECK(trace.lines == Lines{"1..1000", "caught-up 1000"});
 }
 
@@ -344,7 +344,7 @@ TEST_CASE("A record that is damaged in ring and journal is lost alone") {
   flip_bit(bus.journal.file(0, "jnl"), 4096 + 3 * 4096 + 100, 3);
   corrupt_slot(bus, 200);
   Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   CHECK(trace.lines == Lines{"1..199", "lost 200..200 damaged", "201..1000", "caught-up 1000"});
 }
 
@@ -380,9 +380,9 @@ TEST_CASE("A batch copies what is there, and stops before an event that poll the
     }
     REQUIRE(subscriber.counters().records == taken);
     if (count > 0) continue;
-    const Item item = subscriber.wait(Deadline::now());
-    if (item.kind == ItemKind::kRecord) ++taken;
-    if (item.kind != ItemKind::kCaughtUp) continue;
+    const Result<Item> item = subscriber.next(Deadline::now());
+    if (came(item) == ItemKind::kRecord) ++taken;
+    if (came(item) != EventKind::kCaughtUp) continue;
     REQUIRE(taken == 3000);
     caught_up = true;
     bus.publish(10);
@@ -409,9 +409,10 @@ TEST_CASE("A subscriber goes from batches to single records and back without a h
         const auto expected = bus.journal.record(++taken);
         REQUIRE(std::memcmp(expected.data(), out.data() + k * 56, 56) == 0);
       }
-    } else if (const Item item = subscriber.wait(Deadline::now()); item.kind == ItemKind::kRecord) {
-      REQUIRE(item.sequence == ++taken);
-      REQUIRE(std::memcmp(item.record.data(), bus.journal.record(taken).data(), 56) == 0);
+    } else if (const Result<Item> item = subscriber.next(Deadline::now());
+               came(item) == ItemKind::kRecord) {
+      REQUIRE(item->sequence == ++taken);
+      REQUIRE(std::memcmp(item->record.data(), bus.journal.record(taken).data(), 56) == 0);
     }
     REQUIRE(subscriber.position().sequence == taken);
   }
@@ -426,9 +427,9 @@ TEST_CASE("A silent feed is stale once for each silence") {
   options.stale_after = std::chrono::nanoseconds(20'000'000);
   Trace trace(bus, options);
   for (int silence = 0; silence < 2; ++silence) {
-    REQUIRE(trace.until(ItemKind::kStale));
+    REQUIRE(trace.until(EventKind::kStale));
     const std::uint64_t told_ns = monotonic_ns();
-    while (monotonic_ns() < told_ns + 50'000'000) trace.step();
+    while (monotonic_ns() < told_ns + 50'000'000) (void)trace.step();
     bus.publish(1);
   }
   REQUIRE(trace.until_record(2));  // and not until it is quiet: that may be the next silence
@@ -442,11 +443,11 @@ TEST_CASE("The publisher learns where a subscriber is") {
   SubscriberOptions options = bus.options();
   options.on_gap = OnGap::kStop;
   Trace trace(bus, options);
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   const auto reported = [&](Sequence position, ClientState state) {
     const std::uint64_t deadline_ns = monotonic_ns() + 60'000'000'000;
     while (monotonic_ns() < deadline_ns) {
-      trace.step();
+      (void)trace.step();
       bus.turn();
       const auto clients = bus.server->subscribers();
       if (clients.size() == 1 && clients[0].position == position && clients[0].state == state) {
@@ -464,7 +465,7 @@ TEST_CASE("The publisher learns which head a subscriber saw, however far behind 
   TestBus bus;
   bus.start();
   Trace trace(bus, bus.options());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   bool seen_behind = false;
   for (const std::uint64_t deadline_ns = monotonic_ns() + 60'000'000'000;
        !seen_behind && monotonic_ns() < deadline_ns;) {
@@ -472,7 +473,7 @@ TEST_CASE("The publisher learns which head a subscriber saw, however far behind 
     const std::uint64_t published_ns = monotonic_ns();
     while (monotonic_ns() < published_ns + 2 * kReportNsMin) bus.turn();
     for (int i = 0; i < 1000; ++i) {
-      trace.step();
+      (void)trace.step();
       bus.turn();
       const auto clients = bus.server->subscribers();
       REQUIRE(clients.size() == 1);
@@ -490,12 +491,12 @@ TEST_CASE("The descriptor is readable when there is something to do, and only th
   Trace trace(bus, bus.options());
   const auto descriptor = trace.subscriber.fd();
   REQUIRE(descriptor.ok());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   int quiet = 0;
   // An event loop: read until nothing is there, each time it is readable.
   const auto read_all = [&] {
     do {
-      while (trace.step().kind != ItemKind::kNothing) {
+      while (came(trace.step()) != Came::kNothing) {
       }
     } while (!trace.subscriber.arm());
   };
@@ -515,7 +516,7 @@ TEST_CASE("The descriptor is readable when there is something to do, and only th
   bus.kill();
   while (trace.lines.back() != "publisher-gone 20") {
     REQUIRE(is_readable(*descriptor, 60'000));
-    REQUIRE(trace.step().kind != ItemKind::kEnded);
+    REQUIRE(came(trace.step()) != Came::kEnd);
     (void)trace.subscriber.arm();
   }
 }
@@ -545,7 +546,7 @@ TEST_CASE("An event loop that polls only when it is told to follows a bus all it
   const auto turn_of_the_loop = [&] {
     REQUIRE(is_readable(*descriptor, 60'000));
     do {
-      while (trace.step().kind != ItemKind::kNothing) {
+      while (came(trace.step()) != Came::kNothing) {
       }
     } while (!trace.subscriber.arm());
   };
@@ -581,7 +582,7 @@ TEST_CASE("A wait beside a descriptor backs off, too, until it sleeps") {
   options.wait = WaitStrategy::kBackoff;
   Trace trace(bus, options);
   REQUIRE(trace.subscriber.fd().ok());
-  REQUIRE(trace.until(ItemKind::kCaughtUp));
+  REQUIRE(trace.until(EventKind::kCaughtUp));
   rusage before{};
   rusage after{};
   // Once more where somebody else had the core until the deadline.
@@ -589,7 +590,7 @@ TEST_CASE("A wait beside a descriptor backs off, too, until it sleeps") {
   do {
     bus.turn();
     REQUIRE(getrusage(RUSAGE_THREAD, &before) == 0);
-    CHECK(trace.subscriber.wait(std::chrono::milliseconds(300)).kind == ItemKind::kNothing);
+    CHECK(came(trace.subscriber.next(std::chrono::milliseconds(300))) == Came::kNothing);
     REQUIRE(getrusage(RUSAGE_THREAD, &after) == 0);
   } while (after.ru_nvcsw == before.ru_nvcsw && monotonic_ns() < hang_ns);
   CHECK(after.ru_nvcsw > before.ru_nvcsw);  // it left the core of its own will
@@ -611,8 +612,8 @@ TEST_CASE("A wait returns at its deadline, in every phase") {
   Subscriber subscriber = open_subscriber(options);
   const auto waits = [&] {
     const Deadline deadline = std::chrono::milliseconds(5);
-    const Item item = subscriber.wait(deadline);
-    return item.kind == ItemKind::kNothing && deadline.has_passed();
+    const Result<Item> item = subscriber.next(deadline);
+    return came(item) == Came::kNothing && deadline.has_passed();
   };
   CHECK(waits());  // seeking
   bus.start();
@@ -620,19 +621,19 @@ TEST_CASE("A wait returns at its deadline, in every phase") {
   bus.flush = FlushManner::kNever;
   while (!bus.server->flushes_waiting()) {
     bus.turn();
-    REQUIRE(subscriber.wait(std::chrono::milliseconds(1)).kind == ItemKind::kNothing);
+    REQUIRE(came(subscriber.next(std::chrono::milliseconds(1))) == Came::kNothing);
   }
   CHECK(waits());  // flushing
   bus.flush = FlushManner::kAnswer;
   bus.turn();
   const Deadline far = std::chrono::seconds(60);
-  CHECK(subscriber.wait(far).kind == ItemKind::kSession);
-  CHECK(subscriber.wait(far).kind == ItemKind::kRecord);
-  CHECK(subscriber.wait(far).kind == ItemKind::kCaughtUp);
+  CHECK(came(subscriber.next(far)) == EventKind::kSession);
+  CHECK(came(subscriber.next(far)) == ItemKind::kRecord);
+  CHECK(came(subscriber.next(far)) == EventKind::kCaughtUp);
   CHECK(waits());  // live
   bus.publish(1);
   // A passed deadline is no reason to miss it.
-  CHECK(subscriber.wait(Deadline::now()).kind == ItemKind::kRecord);
+  CHECK(came(subscriber.next(Deadline::now())) == ItemKind::kRecord);
 }
 
 TEST_CASE("A schema that its records have not the size of is not believed") {

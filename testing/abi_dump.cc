@@ -391,7 +391,7 @@ void dump_frame_constants(Dump& dump) {
   ENUM(ClientState, kJoining, kLive, kFilling, kStopped, kMissing);
   ENUM(DropReason, kPeerNotAllowed, kTooManyClients, kHandshakeTimeout, kAbiMismatch,
        kOutOfDescriptors, kBadFrame, kTooManyFrames, kQueueFull);
-  ENUM(EventKind, kAttached, kDetached, kGap, kLoss, kRefused, kDropped, kStall, kJournalFailed,
+  ENUM(BusEventKind, kAttached, kDetached, kGap, kLoss, kRefused, kDropped, kStall, kJournalFailed,
        kJournalShed, kKilled, kSession, kMissing, kForgotten);
 }
 

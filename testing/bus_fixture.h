@@ -20,6 +20,7 @@
 #include "proto/schema_label.h"
 #include "proto/text_field.h"
 #include "snapshot/bus_directory.h"
+#include "testing/came.h"
 #include "testing/journal_fixture.h"
 #include "testing/quiet_publisher.h"
 #include "testing/ring_spec.h"
@@ -276,7 +277,7 @@ inline std::size_t take_records(Subscriber& subscriber, std::span<std::byte> out
   std::size_t count = 0;
   while ((count + 1) * record_bytes <= out.size()) {
     const auto room = out.subspan(count * record_bytes, record_bytes);
-    if (subscriber.take(room).result != Errc::kOk) break;
+    if (!subscriber.read_one(room, Deadline::now()).ok()) break;
     ++count;
   }
   return count;
@@ -289,35 +290,41 @@ class Trace {
   Trace(TestBus& bus, SubscriberOptions options)
       : subscriber(open_subscriber(std::move(options))), bus_(&bus) {}
 
-  // Polls until an item of this kind came; false if none came in a long time.
-  bool until(ItemKind kind) {
-    return until([kind](const Item& item) { return item.kind == kind; });
+  // Polls until this came; false if it did not come in a long time, or before the end.
+  bool until(Came wanted) {
+    return until_true([wanted](const Result<Item>& item) { return came(item) == wanted; });
   }
   bool until_record(Sequence n) {
-    return until(
-        [n](const Item& item) { return item.kind == ItemKind::kRecord && item.sequence >= n; });
+    return until_true([n](const Result<Item>& item) {
+      return item->kind == ItemKind::kRecord && item->sequence >= n;
+    });
   }
   // Polls until the bus has a subscriber, or one whose flush request waits.
   bool until_attached() {
-    return until([this](const Item&) { return bus_->server->subscriber_count() == 1; });
+    return until_true(
+        [this](const Result<Item>&) { return bus_->server->subscriber_count() == 1; });
   }
   bool until_flush_waits() {
-    return until([this](const Item&) { return bus_->server->flushes_waiting(); });
+    return until_true([this](const Result<Item>&) { return bus_->server->flushes_waiting(); });
   }
   // Polls until nothing has come for so many polls that all upkeep had its turn, or the end has.
   void until_quiet() {
     const std::uint64_t deadline_ns = far_deadline();
     for (int quiet = 0; quiet < 1000;) {
-      const Item item = step();
-      if (item.kind == ItemKind::kEnded) return;
-      quiet = item.kind == ItemKind::kNothing ? quiet + 1 : 0;
+      const Result<Item> item = step();
+      if (came(item) == Came::kEnd) return;
+      quiet = item.ok() ? 0 : quiet + 1;
       REQUIRE(monotonic_ns() < deadline_ns);
     }
   }
-  Item step() {
+  Result<Item> step() {
     bus_->turn();
-    const Item item = subscriber.wait(Deadline::now());
-    write_down(item);
+    const Result<Item> item = subscriber.next(Deadline::now());
+    if (item.ok()) {
+      write_down(*item);
+    } else if (came(item) == Came::kEnd) {
+      write_down_end();
+    }
     return item;
   }
 
@@ -337,20 +344,19 @@ class Trace {
   static std::uint64_t far_deadline() { return monotonic_ns() + 60'000'000'000; }
 
   template <typename Predicate>
-  bool until(Predicate wanted) {
+  bool until_true(Predicate wanted) {
     const std::uint64_t deadline_ns = far_deadline();
     while (monotonic_ns() < deadline_ns) {
-      const Item item = step();
+      const Result<Item> item = step();
       if (wanted(item)) return true;
-      if (item.kind == ItemKind::kEnded) return false;
+      if (came(item) == Came::kEnd) return false;
     }
     return false;
   }
 
   void write_down(const Item& item) {
-    if (item.kind == ItemKind::kNothing) return;
     if (item.event != nullptr) text = item.event->text;
-    if (item.kind == ItemKind::kSession) schema_note = item.event->schema_note;
+    if (item.is(EventKind::kSession)) schema_note = item.event->schema_note;
     if (item.event != nullptr && item.event->is_first_session) return;
     if (item.kind == ItemKind::kRecord) {
       const std::vector<std::byte> expected = bus_->journal.record(item.sequence);
@@ -365,13 +371,13 @@ class Trace {
     }
     run_last_ = 0;
     if (item.kind != ItemKind::kState) entries_ = 0;
-    std::string line = name_of(item.kind);
     if (item.kind == ItemKind::kState) {
       if (++entries_ > 1) lines.pop_back();
       lines.push_back(absl::StrCat("state x ", entries_));
       return;
     }
-    if (item.kind == ItemKind::kGap || item.kind == ItemKind::kLost) {
+    std::string line = name_of(item.event->kind);
+    if (item.is(EventKind::kGap) || item.is(EventKind::kLost)) {
       const Gap& gap = item.event->gap;
       absl::StrAppend(&line, " ", gap.first, "..", gap.last, " ", name_of(gap.cause),
                       gap.fillable ? " fillable" : "");
@@ -379,6 +385,12 @@ class Trace {
       absl::StrAppend(&line, " ", item.sequence);
     }
     lines.push_back(std::move(line));
+  }
+
+  void write_down_end() {
+    run_last_ = 0;
+    text = std::string(subscriber.status().message());
+    lines.push_back(absl::StrCat("ended ", subscriber.position().sequence));
   }
 
   TestBus* bus_;
@@ -393,7 +405,7 @@ struct CaughtUp {
       : bus(with_journal), trace(bus, bus.options()) {
     bus.start();
     bus.publish(published);
-    REQUIRE(trace.until(ItemKind::kCaughtUp));
+    REQUIRE(trace.until(EventKind::kCaughtUp));
   }
   TestBus bus;
   Trace trace;

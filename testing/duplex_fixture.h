@@ -19,13 +19,13 @@ struct DuplexPair {
 
   // Starts a call and lets the server take it.
   CallId call_taken(const std::string& text, Deadline deadline = Deadline::never()) {
-    const StartedCall started = client().try_start(bytes_of(text), 1, deadline);
-    REQUIRE(started.result == Errc::kOk);
-    const Incoming in = server().try_next();
-    REQUIRE(in.result == Errc::kOk);
-    REQUIRE(in.call == started.call);
-    REQUIRE(text_of(in.payload) == text);
-    return started.call;
+    const Result<CallId> started = client().try_start(bytes_of(text), 1, deadline);
+    REQUIRE(started.ok());
+    const Result<Incoming> in = server().try_next();
+    REQUIRE(in.ok());
+    REQUIRE(in->call == *started);
+    REQUIRE(text_of(in->payload) == text);
+    return *started;
   }
 
   TemporaryDirectory directory;

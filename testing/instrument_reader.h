@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/subscriber.h"
+#include "testing/came.h"
 #include "testing/far_deadline.h"
 #include "testing/instrument_feed.h"
 
@@ -34,7 +35,7 @@ class InstrumentReader {
       case ReadingWay::kTake:
         return take();
       case ReadingWay::kWait:
-        return note(subscriber.wait(Deadline::now()));
+        return note(subscriber.next(Deadline::now()));
       case ReadingWay::kRead:
       case ReadingWay::kReadWithColumn:
         break;
@@ -56,7 +57,14 @@ class InstrumentReader {
       REQUIRE(monotonic_ns() < deadline_ns);
     }
   }
-  void until_event(ItemKind kind) {
+  void until_end() {
+    const std::uint64_t deadline_ns = far_deadline();
+    while (!has_ended) {
+      step();
+      REQUIRE(monotonic_ns() < deadline_ns);
+    }
+  }
+  void until_event(EventKind kind) {
     const std::uint64_t deadline_ns = far_deadline();
     while (last_event.kind != kind) {
       step();
@@ -78,11 +86,11 @@ class InstrumentReader {
  private:
   bool take() {
     std::array<std::byte, kRowBytes> row;
-    const Taken taken = subscriber.take(row);
-    if (taken.result == Errc::kWouldBlock) return false;
-    if (taken.result == Errc::kOk) return note_record(taken.sequence, row);
-    const auto event = subscriber.take_event();
-    REQUIRE(event);
+    const Result<Sequence> taken = subscriber.read_one(row, Deadline::now());
+    if (taken.ok()) return note_record(*taken, row);
+    if (taken != Errc::kEventDue) return note(taken.error());
+    const Result<Event> event = subscriber.read_event();
+    REQUIRE(event.ok());
     return note_event(*event);
   }
 
@@ -90,9 +98,12 @@ class InstrumentReader {
     std::array<std::byte, 10 * kRowBytes> rows;
     std::array<Sequence, 10> sequences = {};
     const bool has_column = way_ == ReadingWay::kReadWithColumn;
-    const Batch batch = has_column ? subscriber.read(rows, sequences) : subscriber.read(rows);
+    const Result<Batch> read = has_column ? subscriber.read(rows, sequences, Deadline::now())
+                                          : subscriber.read(rows, Deadline::now());
+    if (!read.ok()) return note(read.error());
+    const Batch& batch = *read;
     if (batch.event) return note_event(*batch.event);
-    REQUIRE((batch.kind == Batch::Kind::kRecords) == (batch.count > 0));
+    REQUIRE(batch.count > 0);
     for (std::size_t i = 0; i < batch.count; ++i) {
       const Sequence n = has_column ? sequences[i] : batch.first + i;
       note_record(n, std::span(rows).subspan(i * kRowBytes, kRowBytes));
@@ -100,8 +111,14 @@ class InstrumentReader {
     return batch.count > 0;
   }
 
-  bool note(const Item& item) {
-    if (item.kind == ItemKind::kNothing) return false;
+  bool note(Errc error) {
+    has_ended = came(error) == Came::kEnd;
+    return false;
+  }
+
+  bool note(const Result<Item>& read) {
+    if (!read.ok()) return note(read.error());
+    const Item& item = *read;
     if (item.kind == ItemKind::kRecord) return note_record(item.sequence, item.record);
     if (item.event != nullptr) return note_event(*item.event);
     states.emplace_back(item.record.begin(), item.record.end());
@@ -118,12 +135,11 @@ class InstrumentReader {
   bool note_event(const Event& event) {
     CHECK(event.is_filtered);
     last_event = event;
-    has_ended = event.kind == ItemKind::kEnded;
     if (event.is_first_session) return true;
     std::string line = absl::StrCat(name_of(event.kind), " ", event.sequence);
     if (event.gap.first != kNoSequence) absl::StrAppend(&line, "..", event.gap.last);
     events.push_back(absl::StrCat(line, " @", records.size()));
-    return !has_ended;
+    return true;
   }
 
   const ReadingWay way_;
@@ -134,7 +150,7 @@ struct IntroducedReader {
   explicit IntroducedReader(SubscriberOptions options)
       : subscriber(open_subscriber(std::move(options))) {}
   void take_session(TestBus& bus) {
-    for (const std::uint64_t hang_ns = far_deadline(); !subscriber.take_event();) {
+    for (const std::uint64_t hang_ns = far_deadline(); !subscriber.read_event().ok();) {
       bus.turn();
       REQUIRE(monotonic_ns() < hang_ns);
     }

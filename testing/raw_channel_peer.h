@@ -127,7 +127,7 @@ inline void check_next_is_served(ChannelListener& listener) {
   REQUIRE(consumer.ok());
   REQUIRE(producer.ok());
   REQUIRE(producer->send(bytes_of("served"), 1) == Errc::kOk);
-  CHECK(text_of(consumer->peek(soon()).message.payload) == "served");
+  CHECK(text_of(consumer->peek(soon())->payload) == "served");
 }
 
 inline void accept_nobody(ChannelListener& listener) {

@@ -59,17 +59,17 @@ class Loop {
 
   // One wait, and one call of what it says is ready.
   void step() {
-    const Ready ready = set.wait(kHang);
-    REQUIRE(ready.result == Errc::kOk);
-    if (ready.token == kTurn) {
+    const Result<Ready> ready = set.wait(kHang);
+    REQUIRE(ready.ok());
+    if (ready->token == kTurn) {
       for (TestBus* bus : buses) bus->turn();
       return;
     }
-    REQUIRE(ready.kind == SourceKind::kSubscriber);
-    const Item item = subscribers[ready.token].wait(Deadline::now());
-    if (item.kind == ItemKind::kNothing) ++in_vain;
-    if (item.kind == ItemKind::kRecord) ++records;
-    if (item.event != nullptr) lines[ready.token].push_back(name_of(item.kind));
+    REQUIRE(ready->kind == SourceKind::kSubscriber);
+    const Result<Item> item = subscribers[ready->token].next(Deadline::now());
+    if (came(item) == Came::kNothing) ++in_vain;
+    if (came(item) == ItemKind::kRecord) ++records;
+    if (item->event != nullptr) lines[ready->token].push_back(name_of(item->event->kind));
   }
   void until(std::size_t number, const std::string& line) {
     while (lines[number].empty() || lines[number].back() != line) step();
@@ -104,16 +104,16 @@ TEST_CASE("Subscribers join in a wait set, and each record of any bus wakes it")
   loop.stop_turning();
   for (std::size_t i = 0; i < 6; ++i) {
     TestBus& bus = *buses[i % 3];
-    const Ready ready = while_it_waits([&] { return loop.set.wait(kHang); },
-                                       [&] {
-                                         bus.publish(1);
-                                         ring(bus);
-                                       });
-    REQUIRE(ready.result == Errc::kOk);
-    CHECK(ready.token == i % 3);
+    const Result<Ready> ready = while_it_waits([&] { return loop.set.wait(kHang); },
+                                               [&] {
+                                                 bus.publish(1);
+                                                 ring(bus);
+                                               });
+    REQUIRE(ready.ok());
+    CHECK(ready->token == i % 3);
     Record record{};
-    CHECK(loop.subscribers[i % 3].take(record).result == Errc::kOk);
-    CHECK(loop.subscribers[i % 3].take(record).result == Errc::kWouldBlock);
+    CHECK(loop.subscribers[i % 3].read_one(record, Deadline::now()).ok());
+    CHECK(loop.subscribers[i % 3].read_one(record, Deadline::now()) == Errc::kWouldBlock);
     for (const auto& other : buses) other->beat();
   }
   CHECK(loop.in_vain == 0);
@@ -147,20 +147,19 @@ TEST_CASE("Records of other instruments make no subscriber ready, and keep no se
   loop.stop_turning();
   bus.publish(3);
   const std::uint64_t deadline_ns = monotonic_ns() + 2'000'000;
-  CHECK(loop.set.wait(Deadline::at_monotonic_ns(deadline_ns)).result == Errc::kTimedOut);
+  CHECK(loop.set.wait(Deadline::at_monotonic_ns(deadline_ns)).error() == Errc::kTimedOut);
   CHECK(monotonic_ns() >= deadline_ns);
   CHECK(loop.subscribers[0].counters().filtered == 2403);
   bus.beat();
-  const Ready ready = while_it_waits([&] { return loop.set.wait(kHang); },
-                                     [&] {
-                                       bus.publish(1);
-                                       ring(bus);
-                                     });
-  REQUIRE(ready.result == Errc::kOk);
+  const Result<Ready> ready = while_it_waits([&] { return loop.set.wait(kHang); },
+                                             [&] {
+                                               bus.publish(1);
+                                               ring(bus);
+                                             });
+  REQUIRE(ready.ok());
   Record record{};
-  const Taken taken = loop.subscribers[0].take(record);
-  CHECK(taken.result == Errc::kOk);
-  CHECK(taken.sequence == 3004);
+  const Result<Sequence> taken = loop.subscribers[0].read_one(record, Deadline::now());
+  CHECK(*taken == 3004);
   CHECK(loop.in_vain == 0);
 }
 
@@ -211,12 +210,12 @@ TEST_CASE("A subscriber that has ended is ready until it is removed") {
   loop.stop_turning();
   SourceId ended = 0;
   for (int i = 0; i < 3; ++i) {
-    const Ready ready = loop.set.wait(kHang);
-    CHECK(ready.token == 0);
-    ended = ready.source;
+    const Result<Ready> ready = loop.set.wait(kHang);
+    CHECK(ready->token == 0);
+    ended = ready->source;
   }
   CHECK(loop.set.remove(ended) == Errc::kOk);
-  CHECK(loop.set.wait(Deadline::now()).result == Errc::kWouldBlock);
+  CHECK(loop.set.wait(Deadline::now()).error() == Errc::kWouldBlock);
 }
 
 TEST_CASE("A subscriber stays in its set where it is moved, and leaves it where it is destroyed") {
@@ -229,14 +228,14 @@ TEST_CASE("A subscriber stays in its set where it is moved, and leaves it where 
   first.reset();
   CHECK(set.size() == 1);
   bus.start();
-  Ready ready;
-  for (const Deadline deadline = kHang; ready.kind == SourceKind::kNone;) {
+  Result<Ready> ready = Errc::kWouldBlock;
+  for (const Deadline deadline = kHang; !ready.ok();) {
     REQUIRE_FALSE(deadline.has_passed());
     bus.turn();
     ready = set.wait(Deadline::now());
   }
-  CHECK(ready.token == 7);
-  CHECK(second->wait(Deadline::now()).kind == ItemKind::kSession);
+  CHECK(ready->token == 7);
+  CHECK(came(second->next(Deadline::now())) == EventKind::kSession);
   second.reset();
   CHECK(set.size() == 0);
 }
@@ -251,15 +250,16 @@ TEST_CASE("A call of a subscriber for which a set waits is misuse, and disturbs 
   loop.stop_turning();
   Record record{};
   Errc overlapped = Errc::kOk;
-  const Ready waited = while_it_waits([&] { return loop.set.wait(kHang); },
-                                      [&] {
-                                        overlapped = loop.subscribers[0].take(record).result;
-                                        bus.publish(1);
-                                        ring(bus);
-                                      });
+  const Result<Ready> waited =
+      while_it_waits([&] { return loop.set.wait(kHang); },
+                     [&] {
+                       overlapped = loop.subscribers[0].read_one(record, Deadline::now()).error();
+                       bus.publish(1);
+                       ring(bus);
+                     });
   CHECK(overlapped == Errc::kMisuse);
-  CHECK(waited.result == Errc::kOk);
-  CHECK(loop.subscribers[0].take(record).sequence == 1);
+  CHECK(waited.ok());
+  CHECK(*loop.subscribers[0].read_one(record, Deadline::now()) == 1);
 }
 
 TEST_CASE("A subscriber that waits busily is refused by a set that sleeps") {
@@ -281,9 +281,9 @@ TEST_CASE("A subscriber of a parent is ready in the set of its child, and says t
   ChildProcess child([&] {
     auto set = WaitSet::open();
     if (!set.ok() || !set->add(subscriber, 1).ok()) return __LINE__;
-    if (set->wait(kHang).token != 1) return __LINE__;
+    if (set->wait(kHang)->token != 1) return __LINE__;
     Record record{};
-    return subscriber.take(record).result == Errc::kForked ? 0 : __LINE__;
+    return subscriber.read_one(record, Deadline::now()) == Errc::kForked ? 0 : __LINE__;
   });
   CHECK(child.wait() == 0);
 }
@@ -296,16 +296,16 @@ ConflationOptions with_one_key(std::chrono::nanoseconds interval) {
 }
 
 // Waits in the set, and drives the bus, until the reader is ready; takes what it has.
-Item next_item(WaitSet& set, TestBus& bus, ConflatedReader& reader) {
+Result<Item> next_item(WaitSet& set, TestBus& bus, ConflatedReader& reader) {
   for (;;) {
-    const Ready ready = set.wait(kHang);
-    REQUIRE(ready.result == Errc::kOk);
-    if (ready.token == kTurn) {
+    const Result<Ready> ready = set.wait(kHang);
+    REQUIRE(ready.ok());
+    if (ready->token == kTurn) {
       bus.turn();
       continue;
     }
-    REQUIRE(ready.kind == SourceKind::kConflatedReader);
-    return reader.wait(Deadline::now());
+    REQUIRE(ready->kind == SourceKind::kConflatedReader);
+    return reader.next(Deadline::now());
   }
 }
 
@@ -324,23 +324,23 @@ TEST_CASE(
   WaitSet set = open_set(WaitStrategy::kPark);
   REQUIRE(set.add(*reader, 1).ok());
   REQUIRE(set.add_timer(Deadline::now(), kTurn, std::chrono::milliseconds(2)).ok());
-  CHECK(next_item(set, bus, *reader).kind == ItemKind::kSession);
-  Item item = next_item(set, bus, *reader);  // the event ends the interval early
-  CHECK(item.kind == ItemKind::kRecord);
-  CHECK(item.conflated == 9);
-  CHECK(next_item(set, bus, *reader).kind == ItemKind::kCaughtUp);
+  CHECK(came(next_item(set, bus, *reader)) == EventKind::kSession);
+  Result<Item> item = next_item(set, bus, *reader);  // the event ends the interval early
+  CHECK(came(item) == ItemKind::kRecord);
+  CHECK(item->conflated == 9);
+  CHECK(came(next_item(set, bus, *reader)) == EventKind::kCaughtUp);
   bus.publish(20);
   while (reader->counters().records < 30) {
-    const Ready ready = set.wait(kHang);
-    REQUIRE(ready.token == kTurn);  // the interval goes on
+    const Result<Ready> ready = set.wait(kHang);
+    REQUIRE(ready->token == kTurn);  // the interval goes on
     bus.turn();
   }
   CHECK(reader->waiting() == 1);
   now_ns += 1000;
   item = next_item(set, bus, *reader);
-  CHECK(item.kind == ItemKind::kRecord);
-  CHECK(item.sequence == 30);
-  CHECK(item.conflated == 19);
+  CHECK(came(item) == ItemKind::kRecord);
+  CHECK(item->sequence == 30);
+  CHECK(item->conflated == 19);
 }
 
 TEST_CASE("The end of a conflated reader's interval ends the sleep of its set") {
@@ -354,18 +354,18 @@ TEST_CASE("The end of a conflated reader's interval ends the sleep of its set") 
   REQUIRE(set.add(*reader, 1).ok());
   const auto turn = set.add_timer(Deadline::now(), kTurn, std::chrono::milliseconds(2));
   REQUIRE(turn.ok());
-  CHECK(next_item(set, bus, *reader).kind == ItemKind::kSession);
-  CHECK(next_item(set, bus, *reader).kind == ItemKind::kCaughtUp);
+  CHECK(came(next_item(set, bus, *reader)) == EventKind::kSession);
+  CHECK(came(next_item(set, bus, *reader)) == EventKind::kCaughtUp);
   REQUIRE(set.remove(*turn) == Errc::kOk);
   bus.publish(3);
   // Nothing rings. Intervals end at multiples of their length: where one ends while the records are
   // taken in, the first of them come at once, and the last with the next end.
-  Item item = next_item(set, bus, *reader);
-  while (item.sequence < 3) {
+  Result<Item> item = next_item(set, bus, *reader);
+  while (item->sequence < 3) {
     item = next_item(set, bus, *reader);
   }
-  CHECK(item.sequence == 3);
-  CHECK(item.kind == ItemKind::kRecord);
+  CHECK(item->sequence == 3);
+  CHECK(came(item) == ItemKind::kRecord);
 }
 
 }  // namespace

@@ -90,11 +90,11 @@ absl::StatusOr<SourceId> WaitSet::add_timer(Deadline at, std::uint64_t token,
   return core_->add_timer(at.monotonic_ns(), ns_of(every), token);
 }
 
-Errc WaitSet::set_timer(SourceId timer, Deadline at, std::chrono::nanoseconds every) {
+Result<> WaitSet::set_timer(SourceId timer, Deadline at, std::chrono::nanoseconds every) {
   return core_->set_timer(timer, at.monotonic_ns(), ns_of(every));
 }
 
-Errc WaitSet::remove(SourceId source) {
+Result<> WaitSet::remove(SourceId source) {
   return core_->remove(source);
 }
 
@@ -102,7 +102,7 @@ std::size_t WaitSet::size() const {
   return core_->size();
 }
 
-Ready WaitSet::wait(Deadline deadline) {
+Result<Ready> WaitSet::wait(Deadline deadline) {
   return core_->wait(deadline.monotonic_ns());
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -208,10 +209,10 @@ void WaitSetCore::erase(Entries::iterator entry) {
 
 // Waiting.
 
-Ready WaitSetCore::wait(std::uint64_t deadline_ns) {
-  if (fork_.in_child()) return {.result = Errc::kForked};
-  if (!waiting_.try_take()) return {.result = Errc::kMisuse};
-  const Ready ready = wait_alone(deadline_ns);
+Result<Ready> WaitSetCore::wait(std::uint64_t deadline_ns) {
+  if (fork_.in_child()) return Errc::kForked;
+  if (!waiting_.try_take()) return Errc::kMisuse;
+  const Result<Ready> ready = wait_alone(deadline_ns);
   waiting_.release();
   return ready;
 }
@@ -221,12 +222,12 @@ void WaitSetCore::interrupt() noexcept {
   descriptors_->wake();
 }
 
-Ready WaitSetCore::wait_alone(std::uint64_t deadline_ns) {
+Result<Ready> WaitSetCore::wait_alone(std::uint64_t deadline_ns) {
   for (;;) {
     const bool at_everything = is_round_due();
-    if (const std::optional<Ready> ready = look(at_everything)) {
+    if (const Result<Ready> ready = look(at_everything); ready.ok()) {
       waiter_.reset();
-      return *ready;
+      return ready;
     }
     if (!at_everything) {
       if (deadline_ns != 0 && waiter_.spinning()) {
@@ -236,9 +237,9 @@ Ready WaitSetCore::wait_alone(std::uint64_t deadline_ns) {
       }
       continue;
     }
-    if (deadline_ns == 0) return {.result = Errc::kWouldBlock};
-    if (interrupt_.take()) return {.result = Errc::kInterrupted};
-    if (monotonic_ns() >= deadline_ns) return {.result = Errc::kTimedOut};
+    if (deadline_ns == 0) return Errc::kWouldBlock;
+    if (interrupt_.take()) return Errc::kInterrupted;
+    if (monotonic_ns() >= deadline_ns) return Errc::kTimedOut;
     if (waiter_.stay_awake()) continue;
     rest(deadline_ns);
     looks_left_ = 0;
@@ -251,7 +252,7 @@ bool WaitSetCore::is_round_due() {
   return is_due;
 }
 
-std::optional<Ready> WaitSetCore::look(bool at_everything) {
+Result<Ready> WaitSetCore::look(bool at_everything) {
   if (at_everything) {
     if (watched_ > 0) look_at_descriptors();
     if (timers_ > 0) look_at_timers();
@@ -261,7 +262,7 @@ std::optional<Ready> WaitSetCore::look(bool at_everything) {
     Entry& entry = entries_[next_++];
     if (is_ready(entry)) return report(entry);
   }
-  return std::nullopt;
+  return Errc::kWouldBlock;
 }
 
 void WaitSetCore::look_at_descriptors() {

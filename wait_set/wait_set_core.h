@@ -22,7 +22,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -66,7 +65,7 @@ class WaitSetCore final : public WaitSourceOwner {
   Errc remove(SourceId source);
   std::size_t size() const { return fork_.in_child() ? 0 : entries_.size(); }
 
-  Ready wait(std::uint64_t deadline_ns);
+  Result<Ready> wait(std::uint64_t deadline_ns);
   void interrupt() noexcept;
 
   void leave(WaitSource& source) noexcept override;
@@ -74,7 +73,7 @@ class WaitSetCore final : public WaitSourceOwner {
  private:
   struct Entry {
     SourceId id = 0;
-    SourceKind kind = SourceKind::kNone;
+    SourceKind kind = {};
     std::uint64_t token = 0;
     WaitSource* source = nullptr;  // null: a descriptor or a timer
     int fd = -1;                   // that is watched
@@ -93,9 +92,9 @@ class WaitSetCore final : public WaitSourceOwner {
   void erase(Entries::iterator entry);
   void stop_watching(const Entry& entry);
 
-  Ready wait_alone(std::uint64_t deadline_ns);
+  Result<Ready> wait_alone(std::uint64_t deadline_ns);
   bool is_round_due();
-  std::optional<Ready> look(bool at_everything);
+  Result<Ready> look(bool at_everything);  // kWouldBlock: none is ready
   void look_at_descriptors();
   void look_at_timers();
   static bool is_ready(const Entry& entry);

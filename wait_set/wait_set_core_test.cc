@@ -80,11 +80,11 @@ TEST_CASE("Sources that are always ready are served in turn, behind the last one
     add(*set, sources[i], i);
   }
   std::vector<std::uint64_t> served;
-  for (int i = 0; i < 6; ++i) served.push_back(set->wait(0).token);
+  for (int i = 0; i < 6; ++i) served.push_back(set->wait(0)->token);
   CHECK(served == std::vector<std::uint64_t>{0, 2, 0, 2, 0, 2});
   sources[1].always_ready = true;
   served.clear();
-  for (int i = 0; i < 6; ++i) served.push_back(set->wait(0).token);
+  for (int i = 0; i < 6; ++i) served.push_back(set->wait(0)->token);
   CHECK(served == std::vector<std::uint64_t>{0, 1, 2, 0, 1, 2});
 }
 
@@ -99,9 +99,9 @@ TEST_CASE("A descriptor and a timer have their turn beside a source that is alwa
   signal_eventfd(event.get());
   std::uint32_t served[4] = {};
   for (std::uint32_t i = 0; i < 10 * kLooksPerRound; ++i) {
-    const Ready ready = set->wait(0);
-    REQUIRE(ready.result == Errc::kOk);
-    ++served[ready.token];
+    const Result<Ready> ready = set->wait(0);
+    REQUIRE(ready.ok());
+    ++served[ready->token];
   }
   CHECK(served[2] >= 9);
   CHECK(served[3] == 1);
@@ -113,9 +113,9 @@ TEST_CASE("A wait that may not wait still looks at everything") {
   const UniqueFd event = make_eventfd().value();
   REQUIRE(set->add_fd(event.get(), EPOLLIN, 2).ok());
   for (int i = 0; i < 100; ++i) {
-    REQUIRE(set->wait(0).result == Errc::kWouldBlock);
+    REQUIRE(set->wait(0).error() == Errc::kWouldBlock);
     signal_eventfd(event.get());
-    REQUIRE(set->wait(0).result == Errc::kOk);
+    REQUIRE(set->wait(0).error() == Errc::kOk);
     drain_eventfd(event.get());
   }
 }
@@ -126,9 +126,9 @@ TEST_CASE("A source is asked again by the time that it named, though nothing wak
   add(*set, source, 5);
   do {  // until one wait slept: a busy machine may come back to this thread after the time
     source.due_ns = monotonic_ns() + 20 * kNsPerMs;
-    const Ready ready = set->wait(soon_ns());
-    REQUIRE(ready.result == Errc::kOk);
-    REQUIRE(ready.token == 5);
+    const Result<Ready> ready = set->wait(soon_ns());
+    REQUIRE(ready.ok());
+    REQUIRE(ready->token == 5);
   } while (source.prepared == 0);
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("Every source that prepared is finished, also where another one would 
   for (WordSource& source : sources) add(*set, source);
   sources[1].refusals = 5;
   while (sources[1].refusals > 0) {
-    REQUIRE(set->wait(monotonic_ns() + kNsPerMs).result == Errc::kTimedOut);
+    REQUIRE(set->wait(monotonic_ns() + kNsPerMs).error() == Errc::kTimedOut);
   }
   for (const WordSource& source : sources) CHECK(source.prepared == source.finished);
   CHECK(sources[0].prepared > sources[2].prepared);
@@ -167,34 +167,34 @@ TEST_CASE("interrupt ends the wait under way, however the set sleeps, or the nex
   const Sleep sleep = GENERATE(Sleep::kBell, Sleep::kWords, Sleep::kEpoll, Sleep::kWordsAndHelper);
   const SleepingSet sleeping(sleep, any_strategy());
   WaitSetCore& set = *sleeping.set;
-  const auto wait = [&] { return set.wait(soon_ns()).result; };
+  const auto wait = [&] { return set.wait(soon_ns()).error(); };
   for (int i = 0; i < 3; ++i) {
     CHECK(while_it_waits(wait, [&] { set.interrupt(); }) == Errc::kInterrupted);
   }
   set.interrupt();
   set.interrupt();
-  CHECK(set.wait(0).result == Errc::kWouldBlock);  // which waits for nothing
+  CHECK(set.wait(0).error() == Errc::kWouldBlock);  // which waits for nothing
   CHECK(wait() == Errc::kInterrupted);
-  CHECK(set.wait(monotonic_ns() + kNsPerMs).result == Errc::kTimedOut);
+  CHECK(set.wait(monotonic_ns() + kNsPerMs).error() == Errc::kTimedOut);
 }
 
 TEST_CASE("A word that changes ends the sleep, beside a descriptor, too") {
   SleepingSet sleeping(GENERATE(Sleep::kWords, Sleep::kWordsAndHelper), any_strategy());
-  const Ready ready = while_it_waits([&] { return sleeping.set->wait(soon_ns()); },
-                                     [&] { sleeping.source.ring(); });
-  CHECK(ready.result == Errc::kOk);
-  CHECK(ready.token == 1);
+  const Result<Ready> ready = while_it_waits([&] { return sleeping.set->wait(soon_ns()); },
+                                             [&] { sleeping.source.ring(); });
+  CHECK(ready.ok());
+  CHECK(ready->token == 1);
 }
 
 TEST_CASE("A descriptor that becomes ready ends the sleep, beside a word, too") {
   SleepingSet sleeping(GENERATE(Sleep::kEpoll, Sleep::kWordsAndHelper), any_strategy());
   for (int i = 0; i < 3; ++i) {
-    const Ready ready = while_it_waits([&] { return sleeping.set->wait(soon_ns()); },
-                                       [&] { signal_eventfd(sleeping.event.get()); });
-    CHECK(ready.result == Errc::kOk);
-    CHECK(ready.kind == SourceKind::kDescriptor);
-    CHECK(ready.token == 2);
-    CHECK(ready.events == EPOLLIN);
+    const Result<Ready> ready = while_it_waits([&] { return sleeping.set->wait(soon_ns()); },
+                                               [&] { signal_eventfd(sleeping.event.get()); });
+    CHECK(ready.ok());
+    CHECK(ready->kind == SourceKind::kDescriptor);
+    CHECK(ready->token == 2);
+    CHECK(ready->events == EPOLLIN);
     drain_eventfd(sleeping.event.get());
   }
 }
@@ -207,9 +207,10 @@ TEST_CASE("A call that overlaps a wait is misuse, and disturbs nothing") {
   WordSource another;
   std::vector<Errc> overlapping;
   const Errc waited = while_it_waits(
-      [&] { return set.wait(soon_ns()).result; },
+      [&] { return set.wait(soon_ns()).error(); },
       [&] {
-        overlapping = {set.wait(soon_ns()).result, set.remove(*timer), set.set_timer(*timer, 1, 0)};
+        overlapping = {set.wait(soon_ns()).error(), set.remove(*timer),
+                       set.set_timer(*timer, 1, 0)};
         for (const absl::Status& status :
              {set.add_timer(1, 0, 1).status(), set.add_fd(0, EPOLLIN, 1).status(),
               set.add_source(SourceKind::kSubscriber, &another, 1, "source").status()}) {
@@ -230,11 +231,11 @@ TEST_CASE("A source that goes leaves its set, and one whose set goes is free") {
     WordSource goes;
     goes.always_ready = true;
     add(*set, goes, 2);
-    CHECK(set->wait(0).token == 2);
+    CHECK(set->wait(0)->token == 2);
     CHECK(set->size() == 2);
   }
   CHECK(set->size() == 1);
-  CHECK(set->wait(0).result == Errc::kWouldBlock);
+  CHECK(set->wait(0).error() == Errc::kWouldBlock);
   CHECK(stays.owner() == set.get());
   set.reset();
   CHECK(stays.owner() == nullptr);
@@ -269,9 +270,9 @@ TEST_CASE("A set takes as many sources as it says, and sleeps on all of them") {
   const absl::Status one_more = set->add_timer(1, 0, 0).status();
   CHECK(errc_of(one_more) == Errc::kLimit);
   CHECK(one_more.message().find("127") != absl::string_view::npos);
-  const Ready ready =
+  const Result<Ready> ready =
       while_it_waits([&] { return set->wait(soon_ns()); }, [&] { sources.back()->ring(); });
-  CHECK(ready.token == kWaitSetSourcesMax - 1);
+  CHECK(ready->token == kWaitSetSourcesMax - 1);
   sources.front().reset();
   CHECK(set->add_timer(1, 0, 0).ok());
 }
@@ -284,13 +285,13 @@ TEST_CASE("Removing a source keeps the turn of those behind it") {
     sources[i].always_ready = true;
     ids[i] = add(*set, sources[i], i);
   }
-  CHECK(set->wait(0).token == 0);
-  CHECK(set->wait(0).token == 1);
+  CHECK(set->wait(0)->token == 0);
+  CHECK(set->wait(0)->token == 1);
   REQUIRE(set->remove(ids[0]) == Errc::kOk);
-  CHECK(set->wait(0).token == 2);
+  CHECK(set->wait(0)->token == 2);
   REQUIRE(set->remove(ids[3]) == Errc::kOk);
-  CHECK(set->wait(0).token == 1);
-  CHECK(set->wait(0).token == 2);
+  CHECK(set->wait(0)->token == 1);
+  CHECK(set->wait(0)->token == 2);
 }
 
 }  // namespace

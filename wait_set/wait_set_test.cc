@@ -33,9 +33,9 @@ WaitSet open_set(WaitStrategy wait = WaitStrategy::kPark) {
 TEST_CASE("An empty set waits until its deadline, in every way to wait") {
   WaitSet set =
       open_set(GENERATE(WaitStrategy::kBusy, WaitStrategy::kBackoff, WaitStrategy::kPark));
-  CHECK(set.wait(std::chrono::milliseconds(5)).result == Errc::kTimedOut);
-  CHECK(set.wait(kPast).result == Errc::kTimedOut);
-  CHECK(set.wait(Deadline::now()).result == Errc::kWouldBlock);
+  CHECK(set.wait(std::chrono::milliseconds(5)).error() == Errc::kTimedOut);
+  CHECK(set.wait(kPast).error() == Errc::kTimedOut);
+  CHECK(set.wait(Deadline::now()).error() == Errc::kWouldBlock);
   CHECK(set.size() == 0);
 }
 
@@ -47,23 +47,23 @@ TEST_CASE("A descriptor is ready with its events, until it is read or removed") 
   WaitSet set = open_set();
   const auto source = set.add_fd(out.get(), POLLIN, 42);
   REQUIRE(source.ok());
-  CHECK(set.wait(Deadline::now()).result == Errc::kWouldBlock);
+  CHECK(set.wait(Deadline::now()).error() == Errc::kWouldBlock);
   REQUIRE(write(in.get(), "x", 1) == 1);
   for (int i = 0; i < 2; ++i) {
-    const Ready ready = set.wait(kHang);
-    CHECK(ready.result == Errc::kOk);
-    CHECK(ready.kind == SourceKind::kDescriptor);
-    CHECK(ready.token == 42);
-    CHECK(ready.source == *source);
-    CHECK(ready.events == POLLIN);
+    const Result<Ready> ready = set.wait(kHang);
+    CHECK(ready.ok());
+    CHECK(ready->kind == SourceKind::kDescriptor);
+    CHECK(ready->token == 42);
+    CHECK(ready->source == *source);
+    CHECK(ready->events == POLLIN);
   }
   char byte = 0;
   REQUIRE(read(out.get(), &byte, 1) == 1);
-  CHECK(set.wait(Deadline::now()).result == Errc::kWouldBlock);
+  CHECK(set.wait(Deadline::now()).error() == Errc::kWouldBlock);
   in.reset();
-  CHECK((set.wait(kHang).events & POLLHUP) != 0);  // whether it was asked for or not
+  CHECK((set.wait(kHang)->events & POLLHUP) != 0);  // whether it was asked for or not
   CHECK(set.remove(*source) == Errc::kOk);
-  CHECK(set.wait(Deadline::now()).result == Errc::kWouldBlock);
+  CHECK(set.wait(Deadline::now()).error() == Errc::kWouldBlock);
   CHECK(set.remove(*source) == Errc::kNotFound);
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("A descriptor that was closed first does not take another one with it"
   REQUIRE(set.add_fd(number, POLLIN, 2).ok());
   CHECK(set.remove(*closed) == Errc::kOk);
   signal_eventfd(second.get());
-  CHECK(set.wait(kHang).token == 2);
+  CHECK(set.wait(kHang)->token == 2);
 }
 
 TEST_CASE("Events that poll has not are refused, and none at all") {
@@ -98,13 +98,13 @@ TEST_CASE("A timer is ready once, or at each period, and says how many have pass
   WaitSet set = open_set(GENERATE(WaitStrategy::kBusy, WaitStrategy::kPark));
   const auto once = set.add_timer(std::chrono::milliseconds(2), 1);
   REQUIRE(once.ok());
-  const Ready first = set.wait(kHang);
-  CHECK(first.kind == SourceKind::kTimer);
-  CHECK(first.token == 1);
-  CHECK(first.expirations == 1);
-  CHECK(set.wait(std::chrono::milliseconds(5)).result == Errc::kTimedOut);
+  const Result<Ready> first = set.wait(kHang);
+  CHECK(first->kind == SourceKind::kTimer);
+  CHECK(first->token == 1);
+  CHECK(first->expirations == 1);
+  CHECK(set.wait(std::chrono::milliseconds(5)).error() == Errc::kTimedOut);
   REQUIRE(set.set_timer(*once, Deadline::now()) == Errc::kOk);
-  CHECK(set.wait(kHang).token == 1);
+  CHECK(set.wait(kHang)->token == 1);
   CHECK(set.remove(*once) == Errc::kOk);
   CHECK(set.set_timer(*once, kPast) == Errc::kNotFound);
 
@@ -114,14 +114,14 @@ TEST_CASE("A timer is ready once, or at each period, and says how many have pass
   REQUIRE(every.ok());
   std::uint64_t expirations = 0;
   while (expirations < 5) {
-    const Ready tick = set.wait(kHang);
-    REQUIRE(tick.token == 2);
-    REQUIRE(tick.expirations > 0);
-    expirations += tick.expirations;
+    const Result<Ready> tick = set.wait(kHang);
+    REQUIRE(tick->token == 2);
+    REQUIRE(tick->expirations > 0);
+    expirations += tick->expirations;
   }
   CHECK(expirations <= 1 + (monotonic_ns() - start_ns) / kNsPerMs);
   REQUIRE(set.set_timer(*every, Deadline::never()) == Errc::kOk);
-  CHECK(set.wait(std::chrono::milliseconds(5)).result == Errc::kTimedOut);
+  CHECK(set.wait(std::chrono::milliseconds(5)).error() == Errc::kTimedOut);
 }
 
 TEST_CASE("A descriptor is no timer") {
@@ -138,9 +138,9 @@ TEST_CASE("A set that is moved keeps its sources") {
   REQUIRE(first.add_fd(event.get(), POLLIN, 1).ok());
   WaitSet second = std::move(first);
   signal_eventfd(event.get());
-  CHECK(second.wait(kHang).token == 1);
+  CHECK(second.wait(kHang)->token == 1);
   first = open_set();
-  CHECK(first.wait(Deadline::now()).result == Errc::kWouldBlock);
+  CHECK(first.wait(Deadline::now()).error() == Errc::kWouldBlock);
 }
 
 WaitSet* interrupted_by_signal = nullptr;
@@ -156,7 +156,7 @@ TEST_CASE("A signal handler may end the wait that it interrupts") {
   action.sa_handler = [](int) { interrupted_by_signal->interrupt(); };
   REQUIRE(sigaction(SIGUSR1, &action, &before) == 0);
   const pthread_t waiting = pthread_self();
-  CHECK(while_it_waits([&] { return set.wait(kHang).result; },
+  CHECK(while_it_waits([&] { return set.wait(kHang).error(); },
                        [&] { pthread_kill(waiting, SIGUSR1); }) == Errc::kInterrupted);
   REQUIRE(sigaction(SIGUSR1, &before, nullptr) == 0);
 }
@@ -167,7 +167,7 @@ TEST_CASE("Every call of a wait set is forked in a child, which has none of its 
   const auto source = set.add_fd(event.get(), POLLIN, 1);
   REQUIRE(source.ok());
   ChildProcess child([&] {
-    if (set.wait(Deadline::never()).result != Errc::kForked) return __LINE__;
+    if (set.wait(Deadline::never()).error() != Errc::kForked) return __LINE__;
     if (errc_of(set.add_timer(kPast, 1).status()) != Errc::kForked) return __LINE__;
     if (errc_of(set.add_fd(0, POLLIN, 1).status()) != Errc::kForked) return __LINE__;
     if (set.set_timer(*source, kPast) != Errc::kForked) return __LINE__;
@@ -176,11 +176,11 @@ TEST_CASE("Every call of a wait set is forked in a child, which has none of its 
     auto own = WaitSet::open();
     if (!own.ok() || !own->add_timer(kPast, 7).ok()) return __LINE__;
     set = *std::move(own);
-    return set.wait(kHang).token == 7 ? 0 : __LINE__;
+    return set.wait(kHang)->token == 7 ? 0 : __LINE__;
   });
   CHECK(child.wait() == 0);
   signal_eventfd(event.get());
-  CHECK(set.wait(kHang).token == 1);
+  CHECK(set.wait(kHang)->token == 1);
 }
 
 }  // namespace

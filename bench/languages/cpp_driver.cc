@@ -67,9 +67,9 @@ std::string read(const Step& step) {
     Subscriber subscriber = subscriber_of(step.text("directory"));
     timed([&] {
       for (std::uint64_t got = 0; got < records;) {
-        const Batch batch = subscriber.read(rows, Deadline::never());
-        must(batch.result == Errc::kOk, "read");
-        got += batch.count;
+        const Result<Batch> batch = subscriber.read(rows, Deadline::never());
+        must(batch.ok(), "read");
+        got += batch->count;
       }
     });
   });
@@ -79,9 +79,9 @@ std::string read(const Step& step) {
 // Events are taken out of the way.
 void take(Subscriber& subscriber, Record& record) {
   for (;;) {
-    const Taken taken = subscriber.take(record, Deadline::never());
-    if (taken.result == Errc::kOk) return;
-    must(taken.result == Errc::kEventDue && subscriber.take_event(), "take");
+    const Result<Sequence> taken = subscriber.read_one(record, Deadline::never());
+    if (taken.ok()) return;
+    must(taken == Errc::kEventDue && subscriber.read_event().ok(), "read_one");
   }
 }
 
@@ -109,7 +109,7 @@ std::string published(const Step& step, std::uint64_t rows, Publish publish) {
   const double ns = median_pass_ns(step.number("passes"), records, [&](auto timed) {
     timed([&] {
       for (std::uint64_t done = 0; done < records; done += rows) {
-        must(publish(publisher) != kNoSequence, "publish");
+        must(publish(publisher).ok(), "publish");
       }
     });
   });
@@ -133,7 +133,7 @@ struct BothWays {
   explicit BothWays(const Step& step)
       : publisher(publisher_at(step.text("out"), 4096)),
         subscriber(subscriber_of(step.text("in"))) {}
-  void publish() { must(publisher.publish(record) != kNoSequence, "publish"); }
+  void publish() { must(publisher.publish(record).ok(), "publish"); }
   void take() { bench::take(subscriber, record); }
 
   Publisher publisher;
@@ -166,16 +166,16 @@ struct Channels {
   alignas(64) std::byte bytes[kMessageBytes] = {};
 
   void send() {
-    const Claim claim = out.claim(kMessageBytes);
-    must(claim.result == Errc::kOk, "claim");
-    std::memcpy(claim.payload.data(), bytes, kMessageBytes);
-    must(out.commit(kMessageBytes, 1) == Errc::kOk, "commit");
+    const auto claim = out.claim(kMessageBytes);
+    must(claim.ok(), "claim");
+    std::memcpy(claim->data(), bytes, kMessageBytes);
+    must(out.commit(kMessageBytes, 1).ok(), "commit");
   }
   void receive() {
-    const Peek peek = in.peek();
-    must(peek.result == Errc::kOk, "peek");
-    std::memcpy(bytes, peek.message.payload.data(), kMessageBytes);
-    must(in.release() == Errc::kOk, "release");
+    const Result<Message> peek = in.peek();
+    must(peek.ok(), "peek");
+    std::memcpy(bytes, peek->payload.data(), kMessageBytes);
+    must(in.release().ok(), "release");
   }
 };
 

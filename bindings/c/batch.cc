@@ -54,7 +54,7 @@ void BatchOut::set_head(const Batch& read) {
 
 void BatchOut::set(const Batch& read) {
   set_head(read);
-  if (read.kind != Batch::Kind::kRecords) return;
+  if (read.kind != ItemKind::kRecord) return;
   for (std::size_t i = 0; batch_.sequences != nullptr && i < read.count; ++i) {
     batch_.sequences[i] = read.first + i;
   }
@@ -66,7 +66,7 @@ void BatchOut::set(const Batch& read) {
 
 void BatchOut::set_sparse(const Batch& read, bool has_conflated) {
   set_head(read);
-  if (read.kind != Batch::Kind::kRecords) return;
+  if (read.kind != ItemKind::kRecord) return;
   batch_.flags |= LAPWING_BATCH_SPARSE;
   if (batch_.conflated != nullptr && !has_conflated) {
     std::fill_n(batch_.conflated, read.count, 0);

@@ -43,6 +43,8 @@ class BatchOut {
   // `instead` where the caller has none.
   std::span<std::uint64_t> conflated(std::vector<std::uint64_t>& instead) const;
 
+  // Of a read that failed: what a row needs, or 0.
+  void set_row_bytes(std::uint32_t row_bytes) { batch_.row_bytes = row_bytes; }
   // What a read gave; its rows are in room().
   void set(const Batch& read);
   // The same of a read that has filled the column of sequences, and that of what is conflated where

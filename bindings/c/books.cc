@@ -105,29 +105,29 @@ void BooksOfBatches::take_state(const lapwing_batch& batch) {
 // Where the next record is after an event, and what the books have to know of it.
 void BooksOfBatches::take_event(const lapwing_event& given) {
   Event event;
-  event.kind = ItemKind{given.kind};
+  event.kind = EventKind{given.kind};
   event.sequence = given.sequence;
   event.is_first_session = given.is_first_session != 0;
   event.is_filtered = is_filtered_ = given.is_filtered != 0;
   // The C event lacks follows_journal, so every reset counts as one to a journal that follows another.
-  event.follows_journal = event.kind == ItemKind::kReset;
+  event.follows_journal = event.kind == EventKind::kReset;
   event.on_gap = given.is_skipped != 0 ? OnGap::kSkip : OnGap::kFill;
   event.gap = {given.first, given.last, given.resume, GapCause{given.cause}, given.fillable != 0};
   books_->take(event);
   switch (event.kind) {
-    case ItemKind::kLost:
+    case EventKind::kLost:
       if (event.gap.count() > 0) next_ = event.gap.last + 1;
       return;
-    case ItemKind::kSnapshotComplete:
+    case EventKind::kSnapshotComplete:
       next_ = event.sequence + 1;
       may_skip_ = false;
       return;
-    case ItemKind::kReset:
-    case ItemKind::kNoSnapshot:
+    case EventKind::kReset:
+    case EventKind::kNoSnapshot:
       next_ = event.sequence;
       may_skip_ = false;
       return;
-    case ItemKind::kGap:
+    case EventKind::kGap:
       may_skip_ = true;
       return;
     default:

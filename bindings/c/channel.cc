@@ -76,8 +76,8 @@ absl::Status check_messages(const lapwing_message* messages, std::size_t count) 
   return absl::OkStatus();
 }
 
-SentBatch send_some(ChannelProducer& producer, std::span<const lapwing_message> messages,
-                    Deadline deadline) {
+Result<std::size_t> send_some(ChannelProducer& producer, std::span<const lapwing_message> messages,
+                              Deadline deadline) {
   std::array<Outgoing, kMessagesAtATime> outgoing;
   const std::size_t count = std::min(messages.size(), outgoing.size());
   for (std::size_t i = 0; i < count; ++i) outgoing[i] = {payload_of(messages[i]), messages[i].type};
@@ -86,12 +86,13 @@ SentBatch send_some(ChannelProducer& producer, std::span<const lapwing_message> 
                                      : producer.send_batch(batch, deadline);
 }
 
-SentBatch send_some(Duplex& duplex, std::span<const lapwing_message> messages, Deadline deadline) {
+Result<std::size_t> send_some(Duplex& duplex, std::span<const lapwing_message> messages,
+                              Deadline deadline) {
   const lapwing_message& message = messages.front();
-  const Errc sent = deadline == Deadline::now()
-                        ? duplex.try_send(payload_of(message), message.type)
-                        : duplex.send(payload_of(message), message.type, deadline);
-  return {sent, sent == Errc::kOk ? std::size_t{1} : 0};
+  const Result<> sent = deadline == Deadline::now()
+                            ? duplex.try_send(payload_of(message), message.type)
+                            : duplex.send(payload_of(message), message.type, deadline);
+  return {sent.error(), sent.ok() ? std::size_t{1} : 0};
 }
 
 template <typename Kind>
@@ -100,9 +101,9 @@ lapwing_result send_all(Kind& end, std::span<const lapwing_message> messages, De
   std::size_t done = 0;
   Errc result = Errc::kOk;
   while (done < messages.size() && result == Errc::kOk) {
-    const SentBatch batch = send_some(end, messages.subspan(done), deadline);
-    done += batch.count;
-    result = batch.result;
+    const Result<std::size_t> batch = send_some(end, messages.subspan(done), deadline);
+    done += *batch;
+    result = batch.error();
   }
   if (sent != nullptr) *sent = done;
   return answer(error, result, end);
@@ -116,20 +117,21 @@ lapwing_message message_of(std::span<const std::byte> payload, std::uint32_t typ
                                                std::int64_t timeout_ns, void** payload,
                                                lapwing_error* error) noexcept {
   return as<ChannelProducer>(channel, error, [&](ChannelProducer& producer) {
-    const Claim claim = producer.claim(bytes, deadline_in(timeout_ns));
-    *payload = claim.payload.data();
-    return answer(error, claim.result, producer);
+    const auto claim = producer.claim(bytes, deadline_in(timeout_ns));
+    *payload = claim->data();
+    return answer(error, claim.error(), producer);
   });
 }
 
-[[gnu::always_inline]] inline lapwing_result hand_over(const Peek& peek, ChannelConsumer& consumer,
-                                                       End& opened, lapwing_message* message,
-                                                       std::size_t* count, lapwing_error* error) {
-  opened.has_one = peek.result == Errc::kOk;
+[[gnu::always_inline]] inline lapwing_result hand_over(const Result<Message>& peek,
+                                                       ChannelConsumer& consumer, End& opened,
+                                                       lapwing_message* message, std::size_t* count,
+                                                       lapwing_error* error) {
+  opened.has_one = peek.ok();
   *count = opened.has_one ? 1 : 0;
   if (!opened.has_one) [[unlikely]]
-    return answer(error, peek.result, consumer);
-  *message = message_of(peek.message.payload, peek.message.type);
+    return answer(error, peek.error(), consumer);
+  *message = message_of(peek->payload, peek->type);
   return success();
 }
 
@@ -137,7 +139,7 @@ lapwing_message message_of(std::span<const std::byte> payload, std::uint32_t typ
                                               std::int64_t timeout_ns, std::size_t* count,
                                               lapwing_error* error) noexcept {
   return as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) {
-    const Peek peek = consumer.peek(deadline_in(timeout_ns));
+    const Result<Message> peek = consumer.peek(deadline_in(timeout_ns));
     return hand_over(peek, consumer, channel->object, message, count, error);
   });
 }
@@ -149,14 +151,15 @@ lapwing_result peek_into(ChannelConsumer& consumer, End& opened,
   *count = 0;
   opened.has_one = false;
   peeked.resize(std::min(messages.size(), kPeekMessagesMax));
-  const PeekBatch batch = timeout_ns == 0 ? consumer.try_peek_batch(peeked)
-                                          : consumer.peek_batch(peeked, deadline_in(timeout_ns));
-  peeked.resize(batch.count);
-  if (batch.result != Errc::kOk) return answer(error, batch.result, consumer);
-  for (std::size_t i = 0; i < batch.count; ++i) {
+  const Result<std::size_t> batch = timeout_ns == 0
+                                        ? consumer.try_peek_batch(peeked)
+                                        : consumer.peek_batch(peeked, deadline_in(timeout_ns));
+  peeked.resize(*batch);
+  if (!batch.ok()) return answer(error, batch.error(), consumer);
+  for (std::size_t i = 0; i < *batch; ++i) {
     messages[i] = message_of(peeked[i].payload, peeked[i].type);
   }
-  *count = batch.count;
+  *count = *batch;
   return success();
 }
 
@@ -182,12 +185,12 @@ lapwing_result peek_into(ChannelConsumer& consumer, End& opened,
                                " that are not"));
     }
     if (count == 0) return success();
-    const Errc released = consumer.release(opened.peeked, count);
-    if (released == Errc::kOk) {
+    const Result<> released = consumer.release(opened.peeked, count);
+    if (released.ok()) {
       opened.peeked.erase(opened.peeked.begin(),
                           opened.peeked.begin() + static_cast<std::ptrdiff_t>(count));
     }
-    return answer(error, released, consumer);
+    return answer(error, released.error(), consumer);
   });
 }
 
@@ -211,9 +214,9 @@ lapwing_result finish_call(Duplex& duplex, std::uint64_t call, std::int64_t time
     if (call != 0) return duplex.finish(call);
     return timeout_ns == 0 ? duplex.try_finish_any() : duplex.finish_any(deadline_in(timeout_ns));
   };
-  const Reply reply = ended();
-  copy_out(reply_of(reply), out);
-  return answer(error, reply.result, duplex);
+  const Result<Reply> reply = ended();
+  copy_out(reply_of(*reply), out);
+  return answer(error, reply.error(), duplex);
 }
 
 lapwing_result take_next(Duplex& duplex, std::int64_t timeout_ns, lapwing_reply* out,
@@ -222,13 +225,13 @@ lapwing_result take_next(Duplex& duplex, std::int64_t timeout_ns, lapwing_reply*
       !fits.ok()) {
     return fail(error, fits);
   }
-  const Incoming incoming =
+  const Result<Incoming> incoming =
       timeout_ns == 0 ? duplex.try_next() : duplex.next(deadline_in(timeout_ns));
   lapwing_reply made{};
-  made.call = incoming.call;
-  made.message = message_of(incoming.payload, incoming.type);
+  made.call = incoming->call;
+  made.message = message_of(incoming->payload, incoming->type);
   copy_out(made, out);
-  return answer(error, incoming.result, duplex);
+  return answer(error, incoming.error(), duplex);
 }
 
 lapwing_result send_reply(Duplex& duplex, const lapwing_reply* given, std::int64_t timeout_ns,
@@ -240,13 +243,13 @@ lapwing_result send_reply(Duplex& duplex, const lapwing_reply* given, std::int64
   if (absl::Status good = check_message(&reply.message); !good.ok()) return fail(error, good);
   const Deadline deadline = deadline_in(timeout_ns);
   const std::span<const std::byte> payload = payload_of(reply.message);
-  const Errc sent =
+  const Result<> sent =
       reply.is_error != 0
           ? duplex.reply_error(reply.call, reply.code,
                                {reinterpret_cast<const char*>(payload.data()), payload.size()},
                                deadline)
           : duplex.reply(reply.call, payload, reply.message.type, deadline);
-  return answer(error, sent, duplex);
+  return answer(error, sent.error(), duplex);
 }
 
 bool arm_end(ChannelProducer& producer, std::size_t bytes) {
@@ -298,7 +301,8 @@ using lapwing::ChannelOptions;
 using lapwing::ChannelProducer;
 using lapwing::Duplex;
 using lapwing::Errc;
-using lapwing::Peek;
+using lapwing::Message;
+using lapwing::Result;
 
 extern "C" {
 
@@ -322,25 +326,25 @@ lapwing_result lapwing_channel_claim(lapwing_channel* channel, size_t bytes, int
   return quick_as<ChannelProducer>(channel, error, [&](ChannelProducer& producer) {
     if (payload == nullptr) [[unlikely]]
       return fail_null(error, "payload is NULL; give its address");
-    const lapwing::Claim claim = producer.try_claim(bytes);
-    *payload = claim.payload.data();
-    if (claim.result == Errc::kWouldBlock && timeout_ns != 0) {
+    const auto claim = producer.try_claim(bytes);
+    *payload = claim->data();
+    if (claim.error() == Errc::kWouldBlock && timeout_ns != 0) {
       return claim_waiting(channel, bytes, timeout_ns, payload, error);
     }
-    return answer(error, claim.result, producer);
+    return answer(error, claim.error(), producer);
   });
 }
 
 lapwing_result lapwing_channel_commit(lapwing_channel* channel, size_t bytes, uint32_t type,
                                       lapwing_error* error) {
   return quick_as<ChannelProducer>(channel, error, [&](ChannelProducer& producer) {
-    return answer(error, producer.commit(bytes, type), producer);
+    return answer(error, producer.commit(bytes, type).error(), producer);
   });
 }
 
 lapwing_result lapwing_channel_abort(lapwing_channel* channel, lapwing_error* error) {
   return as<ChannelProducer>(channel, error, [&](ChannelProducer& producer) {
-    return answer(error, producer.abort(), producer);
+    return answer(error, producer.abort().error(), producer);
   });
 }
 
@@ -364,7 +368,7 @@ lapwing_result lapwing_channel_send(lapwing_channel* channel, const lapwing_mess
 lapwing_result lapwing_channel_drain(lapwing_channel* channel, int64_t timeout_ns,
                                      lapwing_error* error) {
   return as<ChannelProducer>(channel, error, [&](ChannelProducer& producer) {
-    return answer(error, producer.drain(deadline_in(timeout_ns)), producer);
+    return answer(error, producer.drain(deadline_in(timeout_ns)).error(), producer);
   });
 }
 
@@ -376,8 +380,8 @@ lapwing_result lapwing_channel_peek(lapwing_channel* channel, lapwing_message* m
     if (count == nullptr || messages == nullptr) [[unlikely]]
       return fail_null(error, "messages or count is NULL");
     channel->object.peeked.clear();
-    const Peek peek = consumer.try_peek();
-    if (peek.result == Errc::kWouldBlock && timeout_ns != 0) {
+    const Result<Message> peek = consumer.try_peek();
+    if (peek.error() == Errc::kWouldBlock && timeout_ns != 0) {
       return peek_waiting(channel, messages, timeout_ns, count, error);
     }
     return hand_over(peek, consumer, channel->object, messages, count, error);
@@ -389,9 +393,9 @@ lapwing_result lapwing_channel_release(lapwing_channel* channel, size_t count,
   if (count != 1 || channel == nullptr || !channel->object.has_one) [[unlikely]]
     return release_several(channel, count, error);
   return quick_as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) {
-    const Errc released = consumer.release();
-    channel->object.has_one = released != Errc::kOk;
-    return answer(error, released, consumer);
+    const Result<> released = consumer.release();
+    channel->object.has_one = !released.ok();
+    return answer(error, released.error(), consumer);
   });
 }
 
@@ -402,10 +406,10 @@ lapwing_result lapwing_channel_start(lapwing_channel* channel, const lapwing_mes
     if (call == nullptr) {
       return fail(error, Errc::kInvalidArgument, "call is NULL; give its address");
     }
-    const lapwing::StartedCall started =
+    const lapwing::Result<lapwing::CallId> started =
         duplex.start(payload_of(*request), request->type, deadline_in(timeout_ns));
-    *call = started.call;
-    return answer(error, started.result, duplex);
+    *call = *started;
+    return answer(error, started.error(), duplex);
   });
 }
 
@@ -418,8 +422,9 @@ lapwing_result lapwing_channel_finish(lapwing_channel* channel, uint64_t call, i
 
 lapwing_result lapwing_channel_cancel(lapwing_channel* channel, uint64_t call,
                                       lapwing_error* error) {
-  return as<Duplex>(channel, error,
-                    [&](Duplex& duplex) { return answer(error, duplex.cancel(call), duplex); });
+  return as<Duplex>(channel, error, [&](Duplex& duplex) {
+    return answer(error, duplex.cancel(call).error(), duplex);
+  });
 }
 
 lapwing_result lapwing_channel_next(lapwing_channel* channel, int64_t timeout_ns,

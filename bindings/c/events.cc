@@ -6,18 +6,18 @@ namespace lapwing::c {
 namespace {
 
 // Kinds and causes have the numbers of the C++ interface.
-static_assert(LAPWING_EVENT_GAP == static_cast<int>(ItemKind::kGap));
-static_assert(LAPWING_EVENT_LOST == static_cast<int>(ItemKind::kLost));
-static_assert(LAPWING_EVENT_SESSION == static_cast<int>(ItemKind::kSession));
-static_assert(LAPWING_EVENT_RESET == static_cast<int>(ItemKind::kReset));
-static_assert(LAPWING_EVENT_CAUGHT_UP == static_cast<int>(ItemKind::kCaughtUp));
-static_assert(LAPWING_EVENT_STALE == static_cast<int>(ItemKind::kStale));
-static_assert(LAPWING_EVENT_PUBLISHER_GONE == static_cast<int>(ItemKind::kPublisherGone));
-static_assert(LAPWING_EVENT_CLOSED == static_cast<int>(ItemKind::kClosed));
-static_assert(LAPWING_EVENT_SNAPSHOT_COMPLETE == static_cast<int>(ItemKind::kSnapshotComplete));
-static_assert(LAPWING_EVENT_NO_SNAPSHOT == static_cast<int>(ItemKind::kNoSnapshot));
-static_assert(LAPWING_EVENT_BEHIND == static_cast<int>(ItemKind::kBehind));
-static_assert(LAPWING_EVENT_LIVE == static_cast<int>(ItemKind::kLive));
+static_assert(LAPWING_EVENT_GAP == static_cast<int>(EventKind::kGap));
+static_assert(LAPWING_EVENT_LOST == static_cast<int>(EventKind::kLost));
+static_assert(LAPWING_EVENT_SESSION == static_cast<int>(EventKind::kSession));
+static_assert(LAPWING_EVENT_RESET == static_cast<int>(EventKind::kReset));
+static_assert(LAPWING_EVENT_CAUGHT_UP == static_cast<int>(EventKind::kCaughtUp));
+static_assert(LAPWING_EVENT_STALE == static_cast<int>(EventKind::kStale));
+static_assert(LAPWING_EVENT_PUBLISHER_GONE == static_cast<int>(EventKind::kPublisherGone));
+static_assert(LAPWING_EVENT_CLOSED == static_cast<int>(EventKind::kClosed));
+static_assert(LAPWING_EVENT_SNAPSHOT_COMPLETE == static_cast<int>(EventKind::kSnapshotComplete));
+static_assert(LAPWING_EVENT_NO_SNAPSHOT == static_cast<int>(EventKind::kNoSnapshot));
+static_assert(LAPWING_EVENT_BEHIND == static_cast<int>(EventKind::kBehind));
+static_assert(LAPWING_EVENT_LIVE == static_cast<int>(EventKind::kLive));
 static_assert(LAPWING_CAUSE_LAPPED == static_cast<int>(GapCause::kLapped));
 static_assert(LAPWING_CAUSE_SESSION == static_cast<int>(GapCause::kSession));
 static_assert(LAPWING_CAUSE_VOID == static_cast<int>(GapCause::kVoid));
@@ -28,11 +28,11 @@ static_assert(LAPWING_CAUSE_UPSTREAM == static_cast<int>(GapCause::kUpstream));
 
 bool has_gap(const Event& event) {
   switch (event.kind) {
-    case ItemKind::kGap:
-    case ItemKind::kLost:
+    case EventKind::kGap:
+    case EventKind::kLost:
       return true;
-    case ItemKind::kSnapshotComplete:
-    case ItemKind::kNoSnapshot:
+    case EventKind::kSnapshotComplete:
+    case EventKind::kNoSnapshot:
       return event.gap.first != kNoSequence;
     default:
       return false;
@@ -59,10 +59,10 @@ lapwing_event event_of(const Event& event) {
   out.is_first_session = event.is_first_session ? 1 : 0;
   out.is_described = event.description != nullptr ? 1 : 0;
   out.is_filtered = event.is_filtered ? 1 : 0;
-  out.is_skipped = event.kind == ItemKind::kGap && event.on_gap == OnGap::kSkip ? 1 : 0;
+  out.is_skipped = event.kind == EventKind::kGap && event.on_gap == OnGap::kSkip ? 1 : 0;
   put_text(out.schema, event.schema);
   put_text(out.fold, event.fold);
-  const bool has_note = event.kind == ItemKind::kSession && !event.schema_note.empty();
+  const bool has_note = event.kind == EventKind::kSession && !event.schema_note.empty();
   const char* const between = has_note && !event.text.empty() ? "; " : "";
   put_text(out.text, has_note ? absl::StrCat(event.schema_note, between, event.text) : event.text);
   return out;

@@ -30,12 +30,12 @@ lapwing_history_info history_info(const History& history) {
 }
 
 lapwing_result read_rows(History& history, Sequence first, BatchOut out, lapwing_error* error) {
-  const Batch batch = history.read(first, out.room(history.info().record_bytes));
-  if (batch.result != Errc::kOk) {
-    out.set({.row_bytes = batch.row_bytes});
-    return answer(error, batch.result, history);
+  const Result<Batch> batch = history.read(first, out.room(history.info().record_bytes));
+  if (!batch.ok()) {
+    out.set_row_bytes(batch->row_bytes);
+    return answer(error, batch.error(), history);
   }
-  out.set(batch);
+  out.set(*batch);
   return success();
 }
 

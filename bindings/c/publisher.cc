@@ -137,11 +137,12 @@ lapwing_publisher_info publisher_info(const Publisher& publisher) {
                                                          std::int64_t timeout_ns,
                                                          std::uint64_t* last,
                                                          lapwing_error* error) {
-  const Sequence published = timeout_ns < 0 ? publisher.publish(record)
-                                            : publisher.publish(record, deadline_in(timeout_ns));
-  if (published == kNoSequence) [[unlikely]]
+  const Result<Sequence> published = timeout_ns < 0
+                                         ? publisher.publish(record)
+                                         : publisher.publish(record, deadline_in(timeout_ns));
+  if (!published.ok()) [[unlikely]]
     return fail_to_publish(publisher, error);
-  if (last != nullptr) *last = published;
+  if (last != nullptr) *last = *published;
   return success();
 }
 
@@ -159,15 +160,10 @@ lapwing_publisher_info publisher_info(const Publisher& publisher) {
     return fail(error, Errc::kInvalidArgument,
                 absl::StrCat("records is NULL, or no memory holds ", count, " of them"));
   }
-  const Sequence before = publisher.head();
-  const Sequence published = publisher.publish_batch(
+  const Result<Sequence> published = publisher.publish_batch(
       {static_cast<const std::byte*>(records), count * record_bytes}, deadline_in(timeout_ns));
-  if (published == kNoSequence) {
-    if (const Sequence head = publisher.head(); last != nullptr && head > before) *last = head;
-    return fail_to_publish(publisher, error);
-  }
-  if (last != nullptr) *last = published;
-  return success();
+  if (last != nullptr) *last = *published;
+  return published.ok() ? success() : fail_to_publish(publisher, error);
 }
 
 }  // namespace

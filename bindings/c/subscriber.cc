@@ -21,13 +21,13 @@
 namespace lapwing::c {
 namespace {
 
-static_assert(LAPWING_BATCH_RECORDS == static_cast<int>(Batch::Kind::kRecords));
-static_assert(LAPWING_BATCH_STATE == static_cast<int>(Batch::Kind::kState));
-static_assert(LAPWING_BATCH_EVENT == static_cast<int>(Batch::Kind::kEvent));
+static_assert(LAPWING_BATCH_RECORDS == static_cast<int>(ItemKind::kRecord));
+static_assert(LAPWING_BATCH_STATE == static_cast<int>(ItemKind::kState));
+static_assert(LAPWING_BATCH_EVENT == static_cast<int>(ItemKind::kEvent));
 
 constexpr int kArmAttemptsMax = 16;
 
-bool came_to_nothing(Errc result) {
+bool gave_nothing(Errc result) {
   return result == Errc::kWouldBlock || result == Errc::kTimedOut || result == Errc::kInterrupted;
 }
 
@@ -61,9 +61,9 @@ class Reads {
   bool is_covered(Errc result, int attempt);
   Errc arm_or_take(std::span<std::byte> record, Errc nothing, std::uint64_t& sequence);
   Row take_row(std::span<std::byte> record, Deadline deadline);
-  Batch read_once(const BatchOut& out, std::span<std::byte> rows, Deadline deadline);
-  Batch read_into(const BatchOut& out, Deadline deadline);
-  Batch read_armed(const BatchOut& out, std::int64_t timeout_ns);
+  Result<Batch> read_once(const BatchOut& out, std::span<std::byte> rows, Deadline deadline);
+  Result<Batch> read_into(const BatchOut& out, Deadline deadline);
+  Result<Batch> read_armed(const BatchOut& out, std::int64_t timeout_ns);
 
   std::optional<Subscriber> plain_;
   std::optional<ConflatedReader> conflated_;
@@ -77,11 +77,11 @@ class Reads {
 
 Reads::Row Reads::take_row(std::span<std::byte> record, Deadline deadline) {
   if (plain_) {
-    const Taken taken = plain_->take(record, deadline);
-    return {taken.result, taken.sequence, 0};
+    const Result<Sequence> read = plain_->read_one(record, deadline);
+    return {read.error(), *read, 0};
   }
-  const ConflatedTaken taken = conflated_->take(record, deadline);
-  return {taken.result, taken.sequence, taken.conflated};
+  const Result<ConflatedSequence> read = conflated_->read_one(record, deadline);
+  return {read.error(), read->sequence, read->conflated};
 }
 
 [[gnu::always_inline]] inline bool Reads::take_at_hand(std::span<std::byte> record,
@@ -101,14 +101,14 @@ Reads::Row Reads::take_row(std::span<std::byte> record, Deadline deadline) {
 Errc Reads::take(std::span<std::byte> record, std::int64_t timeout_ns, std::uint64_t& sequence) {
   const Row row = take_row(record, deadline_in(timeout_ns));
   sequence = row.sequence;
-  if (!has_fd_ || !came_to_nothing(row.result)) return row.result;
+  if (!has_fd_ || !gave_nothing(row.result)) return row.result;
   return arm_or_take(record, row.result, sequence);
 }
 
 // From its return on the descriptor covers a call that found nothing: it is armed, or still readable.
 // A few records that come to nothing here, conflated or of other instruments, do not hold the call.
 bool Reads::is_covered(Errc result, int attempt) {
-  if (!has_fd_ || !came_to_nothing(result)) return true;
+  if (!has_fd_ || !gave_nothing(result)) return true;
   return arm() || result == Errc::kInterrupted || attempt == kArmAttemptsMax;
 }
 
@@ -123,7 +123,7 @@ Errc Reads::arm_or_take(std::span<std::byte> record, Errc nothing, std::uint64_t
 }
 
 // Rows that do not follow one another are in one batch where there is a column for their sequences.
-Batch Reads::read_once(const BatchOut& out, std::span<std::byte> rows, Deadline deadline) {
+Result<Batch> Reads::read_once(const BatchOut& out, std::span<std::byte> rows, Deadline deadline) {
   const std::span<Sequence> sequences = out.sequences();
   if (!is_sparse_ || sequences.empty()) {
     return plain_ ? plain_->read(rows, deadline) : conflated_->read(rows, deadline);
@@ -133,34 +133,35 @@ Batch Reads::read_once(const BatchOut& out, std::span<std::byte> rows, Deadline 
 }
 
 // A state's entries are larger than records: where there is room, one is no fewer rows.
-Batch Reads::read_into(const BatchOut& out, Deadline deadline) {
-  Batch batch = read_once(out, out.room(subscriber().record_bytes()), deadline);
-  if (batch.result == Errc::kTooSmall) {
-    const std::span<std::byte> room = out.room(batch.row_bytes);
-    if (room.size() >= batch.row_bytes) batch = read_once(out, room, deadline);
+Result<Batch> Reads::read_into(const BatchOut& out, Deadline deadline) {
+  Result<Batch> batch = read_once(out, out.room(subscriber().record_bytes()), deadline);
+  if (batch == Errc::kTooSmall) {
+    const std::span<std::byte> room = out.room(batch->row_bytes);
+    if (room.size() >= batch->row_bytes) batch = read_once(out, room, deadline);
   }
   return batch;
 }
 
 // As arm_or_take().
-Batch Reads::read_armed(const BatchOut& out, std::int64_t timeout_ns) {
-  Batch batch = read_into(out, deadline_in(timeout_ns));
-  for (int attempt = 1; !is_covered(batch.result, attempt); ++attempt) {
-    Batch again = read_into(out, Deadline::now());
-    if (again.result != Errc::kWouldBlock) batch = std::move(again);
+Result<Batch> Reads::read_armed(const BatchOut& out, std::int64_t timeout_ns) {
+  Result<Batch> batch = read_into(out, deadline_in(timeout_ns));
+  for (int attempt = 1; !is_covered(batch.error(), attempt); ++attempt) {
+    Result<Batch> again = read_into(out, Deadline::now());
+    if (again != Errc::kWouldBlock) batch = std::move(again);
   }
   return batch;
 }
 
 lapwing_result Reads::read(BatchOut out, std::int64_t timeout_ns, lapwing_error* error) {
-  const Batch batch = read_armed(out, timeout_ns);
-  if (batch.result != Errc::kOk) {
-    out.set({.row_bytes = batch.row_bytes});
-    return fail_with(error, batch.result, status());
+  const Result<Batch> read = read_armed(out, timeout_ns);
+  const Batch& batch = *read;
+  if (!read.ok()) {
+    out.set_row_bytes(batch.row_bytes);
+    return fail_with(error, read.error(), status());
   }
   const bool by_columns = is_sparse_ && !out.sequences().empty();
   by_columns ? out.set_sparse(batch, conflated_.has_value()) : out.set(batch);
-  if (batch.kind != Batch::Kind::kRecords) return success();
+  if (batch.kind != ItemKind::kRecord) return success();
   first_ = batch.first;
   last_ = by_columns ? out.sequences()[batch.count - 1] : batch.first + batch.count - 1;
   return success();

@@ -58,7 +58,7 @@ SubscriberInfoFrame ControlConnection::info() const {
   return info;
 }
 
-EventInfoFrame ControlConnection::event(EventKind kind) const {
+EventInfoFrame ControlConnection::event(BusEventKind kind) const {
   EventInfoFrame event = make_frame<EventInfoFrame>(FrameType::kEventInfo);
   event.kind = kind;
   event.pid = pid_;
@@ -163,7 +163,7 @@ void ControlConnection::on_hello(const HelloFrame& hello) {
     attached_ = true;
     if (peer_.pid != 0) process_start_ = identity_of(pid_).start_ticks;
     if (!observes_) server_->missing().remove_returned(peer_.uid, name_, pid_, process_start_);
-    server_->events().add(event(EventKind::kAttached));
+    server_->events().add(event(BusEventKind::kAttached));
   }
   WelcomeFrame welcome = publisher_->welcome();
   welcome.header = make_frame<WelcomeFrame>(FrameType::kWelcome).header;
@@ -207,7 +207,7 @@ void ControlConnection::count_losses(const ReportFrame& report) {
   const std::uint64_t lost = since(is_first ? report.lost_before : report_.lost, report.lost);
   server_->count_losses(gaps, lost);
   if (!attached_ || (gaps == 0 && lost == 0)) return;
-  EventInfoFrame loss = event(lost != 0 ? EventKind::kLoss : EventKind::kGap);
+  EventInfoFrame loss = event(lost != 0 ? BusEventKind::kLoss : BusEventKind::kGap);
   loss.position = report.position;
   loss.records = report.records;
   loss.filled = report.filled;

@@ -51,7 +51,7 @@ class ControlConnection {
   // Whether it is a subscriber that was given a place.
   bool attached() const { return attached_; }
   // Something that happened to it, with all that it reported.
-  EventInfoFrame event(EventKind kind) const;
+  EventInfoFrame event(BusEventKind kind) const;
   // "name (pid 12, user 1000)", for the log.
   std::string description() const;
 

@@ -25,8 +25,8 @@ const EventInfoFrame* EventLog::next(std::uint64_t number) const {
   return first;
 }
 
-std::size_t class_of_event(EventKind kind, std::uint64_t lost) {
-  if (kind == EventKind::kDetached && lost != 0) return 0;
+std::size_t class_of_event(BusEventKind kind, std::uint64_t lost) {
+  if (kind == BusEventKind::kDetached && lost != 0) return 0;
   const auto number = static_cast<std::size_t>(kind);
   return number >= 1 && number <= kEventKinds ? number : kEventKinds + 1;
 }

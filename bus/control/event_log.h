@@ -20,7 +20,7 @@ inline constexpr std::size_t kEventsMax = 256;
 inline constexpr std::size_t kEventClasses = kEventKinds + 2;
 
 // Below kEventClasses, also of a kind that this release does not know.
-std::size_t class_of_event(EventKind kind, std::uint64_t lost);
+std::size_t class_of_event(BusEventKind kind, std::uint64_t lost);
 
 class EventLog {
  public:

@@ -83,7 +83,7 @@ ProcessIdentity process_of(const SubscriberInfoFrame& subscriber,
   return {.pid = subscriber.pid, .start_ticks = subscriber.process_start, .namespaces = namespaces};
 }
 
-EventInfoFrame event_of_missing(EventKind kind, const SubscriberInfoFrame& subscriber) {
+EventInfoFrame event_of_missing(BusEventKind kind, const SubscriberInfoFrame& subscriber) {
   EventInfoFrame event = make_frame<EventInfoFrame>(FrameType::kEventInfo);
   event.kind = kind;
   event.pid = subscriber.pid;

@@ -61,6 +61,6 @@ ProcessIdentity process_of(const SubscriberInfoFrame& subscriber,
                            const ProcessNamespaces& namespaces);
 
 // An event of a subscriber that is missing.
-EventInfoFrame event_of_missing(EventKind kind, const SubscriberInfoFrame& subscriber);
+EventInfoFrame event_of_missing(BusEventKind kind, const SubscriberInfoFrame& subscriber);
 
 }  // namespace lapwing

@@ -51,8 +51,8 @@ std::vector<std::string> listed(TestServer& server, BareClient& client) {
   }
 }
 
-std::vector<EventKind> kinds_of(const TestServer& server) {
-  std::vector<EventKind> kinds;
+std::vector<BusEventKind> kinds_of(const TestServer& server) {
+  std::vector<BusEventKind> kinds;
   EventLog& events = server.server->events();
   for (const EventInfoFrame* event = events.next(1); event != nullptr;
        event = events.next(event->number + 1)) {
@@ -81,7 +81,8 @@ TEST_CASE("Who does not return in time is missing: listed, and an event") {
   server.pass(1);
   CHECK(listed(server, tool) == std::vector<std::string>{"logger", "-stuck"});
   server.pass(10 * kReturnNs);
-  CHECK(kinds_of(server) == std::vector<EventKind>{EventKind::kAttached, EventKind::kMissing});
+  CHECK(kinds_of(server) ==
+        std::vector<BusEventKind>{BusEventKind::kAttached, BusEventKind::kMissing});
 }
 
 TEST_CASE("Who was missing before is missing from the start on, and since then") {
@@ -92,10 +93,11 @@ TEST_CASE("Who was missing before is missing from the start on, and since then")
   BareClient tool = greeted(server, hello_frame("tool", ClientRole::kTool));
   CHECK(listed(server, tool) == std::vector<std::string>{"-long-gone"});
   CHECK(server.server->missing().list().front().missing_since_wall_ns == 5);
-  CHECK(kinds_of(server) == std::vector<EventKind>{EventKind::kMissing});
+  CHECK(kinds_of(server) == std::vector<BusEventKind>{BusEventKind::kMissing});
   server.pass(kReturnNs);
   CHECK(listed(server, tool) == std::vector<std::string>{"-long-gone", "-stuck"});
-  CHECK(kinds_of(server) == std::vector<EventKind>{EventKind::kMissing, EventKind::kMissing});
+  CHECK(kinds_of(server) ==
+        std::vector<BusEventKind>{BusEventKind::kMissing, BusEventKind::kMissing});
 }
 
 TEST_CASE("Until its time is up a subscriber is awaited in the next session, too") {
@@ -180,7 +182,7 @@ TEST_CASE("A missing subscriber is forgotten by its name, and all are at once") 
   server.settle();
   CHECK(tool.expect<ForgottenFrame>(FrameType::kForgotten).count == 2);
   CHECK(listed(server, tool).empty());
-  CHECK(std::ranges::count(kinds_of(server), EventKind::kForgotten) == 4);
+  CHECK(std::ranges::count(kinds_of(server), BusEventKind::kForgotten) == 4);
 }
 
 TEST_CASE("No more are kept than there is room for in a list") {

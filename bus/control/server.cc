@@ -243,7 +243,7 @@ void ControlServer::refuse(int fd, const PeerCredentials& peer, DropReason reaso
 void ControlServer::note_drop(EventInfoFrame client, DropReason reason, const std::string& who,
                               const std::string& why) {
   drops_.add(reason, who, why, now_ns_);
-  client.kind = is_refusal(reason) ? EventKind::kRefused : EventKind::kDropped;
+  client.kind = is_refusal(reason) ? BusEventKind::kRefused : BusEventKind::kDropped;
   client.reason = reason;
   set_text(client.text, why);
   events_.add(client);
@@ -308,7 +308,7 @@ void ControlServer::count_losses(std::uint64_t gaps, std::uint64_t lost) {
 
 void ControlServer::note_missing() {
   for (const SubscriberInfoFrame& subscriber : missing_.take_overdue(now_ns_)) {
-    EventInfoFrame event = event_of_missing(EventKind::kMissing, subscriber);
+    EventInfoFrame event = event_of_missing(BusEventKind::kMissing, subscriber);
     const ProcessState state = state_of(process_of(subscriber, own_namespaces()));
     if (state != ProcessState::kUnknown) set_text(event.text, name_of(state));
     events_.add(event);
@@ -320,7 +320,7 @@ std::size_t ControlServer::forget(bool all, const std::string& name,
   const std::vector<SubscriberInfoFrame> forgotten =
       all ? missing_.forget_all() : missing_.forget(name);
   for (const SubscriberInfoFrame& subscriber : forgotten) {
-    EventInfoFrame event = event_of_missing(EventKind::kForgotten, subscriber);
+    EventInfoFrame event = event_of_missing(BusEventKind::kForgotten, subscriber);
     set_text(event.text, asker.description());
     events_.add(event);
   }
@@ -347,7 +347,7 @@ void ControlServer::watch(ControlConnection& connection) {
 void ControlServer::drop(ControlConnection& connection, DropReason reason, Errc code,
                          const std::string& why) {
   send_frame(connection.fd(), refused_frame(code, why));
-  note_drop(connection.event(EventKind::kDropped), reason, connection.description(), why);
+  note_drop(connection.event(BusEventKind::kDropped), reason, connection.description(), why);
   end(connection);
 }
 
@@ -357,7 +357,7 @@ void ControlServer::end(ControlConnection& connection) {
     --subscriber_count_;
     if (connection.may_park()) --parking_count_;
   }
-  if (connection.attached()) events_.add(connection.event(EventKind::kDetached));
+  if (connection.attached()) events_.add(connection.event(BusEventKind::kDetached));
   flushes_waiting_ -= connection.flushes_waiting();
   // Closing alone would not do it while somebody else holds the socket.
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, connection.fd(), nullptr);

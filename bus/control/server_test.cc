@@ -270,9 +270,9 @@ TEST_CASE("The losses of one that only shows records are in its row, not in the 
   ask.tag = 1;
   REQUIRE(asker.send(ask));
   server.settle();
-  CHECK(asker.expect<EventInfoFrame>(FrameType::kEventInfo).kind == EventKind::kAttached);
+  CHECK(asker.expect<EventInfoFrame>(FrameType::kEventInfo).kind == BusEventKind::kAttached);
   const auto detached = asker.expect<EventInfoFrame>(FrameType::kEventInfo);
-  CHECK(detached.kind == EventKind::kDetached);
+  CHECK(detached.kind == BusEventKind::kDetached);
   CHECK(detached.gaps == 0);
   CHECK(detached.lost == 0);
 }
@@ -347,20 +347,20 @@ TEST_CASE("Who comes, is refused, is disconnected or leaves is an event; a quest
   ask.tag = 5;
   REQUIRE(tool.send(ask));
   server.settle();
-  const auto expect = [&](EventKind kind, const char* name) {
+  const auto expect = [&](BusEventKind kind, const char* name) {
     const auto event = tool.expect<EventInfoFrame>(FrameType::kEventInfo);
     CHECK(event.tag == 5);
     CHECK(event.kind == kind);
     CHECK(get_text(event.name) == name);
     return event;
   };
-  expect(EventKind::kAttached, "reader");
-  CHECK(expect(EventKind::kAttached, "bad").pid == static_cast<std::uint32_t>(getpid()));
-  const EventInfoFrame drop = expect(EventKind::kDropped, "bad");
+  expect(BusEventKind::kAttached, "reader");
+  CHECK(expect(BusEventKind::kAttached, "bad").pid == static_cast<std::uint32_t>(getpid()));
+  const EventInfoFrame drop = expect(BusEventKind::kDropped, "bad");
   CHECK(drop.reason == DropReason::kBadFrame);
   CHECK(get_text(drop.text) == "a second Hello");
-  expect(EventKind::kDetached, "bad");
-  CHECK(expect(EventKind::kDetached, "reader").number == 5);
+  expect(BusEventKind::kDetached, "bad");
+  CHECK(expect(BusEventKind::kDetached, "reader").number == 5);
   const auto end = tool.expect<EndOfEventsFrame>(FrameType::kEndOfEvents);
   CHECK(end.tag == 5);
   CHECK(end.count == 5);

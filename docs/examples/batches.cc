@@ -36,17 +36,17 @@ int receive(const std::string& path) {
   std::uint64_t expected = 0;
   for (;;) {
     // As many as are there, at least one.
-    const lapwing::PeekBatch batch = consumer->peek_batch(messages);
-    if (batch.result == lapwing::Errc::kClosed) break;
-    if (batch.result != lapwing::Errc::kOk) return fail(consumer->status());
-    for (const lapwing::Message& message : std::span(messages).first(batch.count)) {
+    const lapwing::Result<std::size_t> batch = consumer->peek_batch(messages);
+    if (batch.error() == lapwing::Errc::kClosed) break;
+    if (!batch.ok()) return fail(consumer->status());
+    for (const lapwing::Message& message : std::span(messages).first(*batch)) {
       std::uint64_t tick = 0;
       std::memcpy(&tick, message.payload.data(), sizeof tick);
       if (tick != expected++) std::cerr << "batches: tick " << tick << " is out of order\n";
     }
     // All that was borrowed. release(messages, n) gives back the first n only, for who wants the
     // producer to go on while the others are still in use.
-    if (consumer->release() != lapwing::Errc::kOk) return fail(consumer->status());
+    if (!consumer->release().ok()) return fail(consumer->status());
   }
   std::cout << expected << " ticks in order\n";
   return 0;
@@ -58,17 +58,15 @@ int send(const std::string& path) {
   for (std::uint64_t batch = 0; batch < kBatches; ++batch) {
     for (std::uint64_t i = 0; i < kTicksPerBatch; ++i) {
       const std::uint64_t tick = batch * kTicksPerBatch + i;
-      const lapwing::Claim claim = producer->claim(sizeof tick);
-      if (claim.result != lapwing::Errc::kOk) return fail(producer->status());
-      std::memcpy(claim.payload.data(), &tick, sizeof tick);
+      const auto claim = producer->claim(sizeof tick);
+      if (!claim.ok()) return fail(producer->status());
+      std::memcpy(claim->data(), &tick, sizeof tick);
       // A message, but one that the consumer does not see yet. If the channel is full, the next
       // claim shows what is staged before it waits, so no batch is too large.
-      if (producer->stage(sizeof tick, kTick) != lapwing::Errc::kOk) {
-        return fail(producer->status());
-      }
+      if (!producer->stage(sizeof tick, kTick).ok()) return fail(producer->status());
     }
     // Now all of them at once.
-    if (producer->commit_staged() != lapwing::Errc::kOk) return fail(producer->status());
+    if (!producer->commit_staged().ok()) return fail(producer->status());
   }
   producer->close();
   return 0;

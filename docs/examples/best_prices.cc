@@ -42,15 +42,15 @@ int run(const std::string& bus, std::uint16_t publisher_id, std::uint32_t instru
   Touch last;
   std::uint64_t changes = 0;
   for (;;) {
-    const lapwing::Item item = subscriber->wait(lapwing::Deadline::never());
+    const auto item = subscriber->next();
+    if (!item.ok()) return fail(subscriber->status());
     // Records, losses, a snapshot: it knows what to do.
-    if (!books.take(item)) {
+    if (!books.take(*item)) {
       std::cerr << "best_prices: the bus carries " << subscriber->schema() << ", no orders\n";
       return 1;
     }
-    if (item.kind == lapwing::ItemKind::kClosed) break;
-    if (item.kind == lapwing::ItemKind::kEnded) return fail(subscriber->status());
-    if (item.kind != lapwing::ItemKind::kRecord) continue;
+    if (item->is(lapwing::EventKind::kClosed)) break;
+    if (item->kind != lapwing::ItemKind::kRecord) continue;
     const lapwing::OrderBook* const book = books.find_book(publisher_id, instrument_id);
     // Within an event the book is halfway between two states that the venue was ever in.
     if (book == nullptr || !book->settled() || book->stale()) continue;

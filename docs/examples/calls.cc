@@ -36,7 +36,7 @@ double number_of(std::span<const std::byte> payload) {
   return number;
 }
 
-lapwing::Errc answer(lapwing::Duplex& duplex, const lapwing::Incoming& incoming) {
+lapwing::Result<> answer(lapwing::Duplex& duplex, const lapwing::Incoming& incoming) {
   const double number = number_of(incoming.payload);
   if (incoming.type != kSquareRoot || number < 0) {
     return duplex.reply_error(incoming.call, kNoSuchRoot, "there is no such root");
@@ -52,33 +52,33 @@ int serve(const std::string& path) {
   if (!duplex.ok()) return fail(duplex.status());
   for (;;) {
     // The next call, or one-way message. Its payload is ours until the next next().
-    const lapwing::Incoming incoming = duplex->next();
-    if (incoming.result == lapwing::Errc::kClosed) return 0;
-    if (incoming.result != lapwing::Errc::kOk) return fail(duplex->status());
-    if (!incoming.is_call()) {
-      std::cout << "told: " << text_of(incoming.payload) << std::endl;
+    const lapwing::Result<lapwing::Incoming> incoming = duplex->next();
+    if (incoming.error() == lapwing::Errc::kClosed) return 0;
+    if (!incoming.ok()) return fail(duplex->status());
+    if (!incoming->is_call()) {
+      std::cout << "told: " << text_of(incoming->payload) << std::endl;
       continue;
     }
     // A reply may be sent at any time, and in any order; here it is sent at once.
-    const lapwing::Errc replied = answer(*duplex, incoming);
-    if (replied == lapwing::Errc::kClosed) return 0;
-    if (replied != lapwing::Errc::kOk) return fail(duplex->status());
+    const lapwing::Result<> replied = answer(*duplex, *incoming);
+    if (replied.error() == lapwing::Errc::kClosed) return 0;
+    if (!replied.ok()) return fail(duplex->status());
   }
 }
 
 // How a call ends is a value: a reply, an error of the server's, a deadline. False: the server is
 // gone, and with it every call that is under way.
-bool print(double number, const lapwing::Reply& reply) {
+bool print(double number, const lapwing::Result<lapwing::Reply>& reply) {
   std::cout << "root of " << number << ": ";
-  if (reply.result == lapwing::Errc::kTimedOut) {
+  if (reply.error() == lapwing::Errc::kTimedOut) {
     std::cout << "no reply in time\n";
-  } else if (reply.result != lapwing::Errc::kOk) {
+  } else if (!reply.ok()) {
     std::cout << "unknown\n";
     return false;
-  } else if (reply.is_error) {
-    std::cout << "error " << reply.code << ", " << text_of(reply.payload) << '\n';
+  } else if (reply->is_error) {
+    std::cout << "error " << reply->code << ", " << text_of(reply->payload) << '\n';
   } else {
-    std::cout << number_of(reply.payload) << '\n';
+    std::cout << number_of(reply->payload) << '\n';
   }
   return true;
 }
@@ -89,30 +89,28 @@ int ask(const std::string& path) {
 
   // One call, and its reply.
   const double two = 2;
-  const lapwing::Reply reply =
+  const lapwing::Result<lapwing::Reply> reply =
       duplex->call(std::as_bytes(std::span(&two, 1)), kSquareRoot, std::chrono::seconds(1));
   if (!print(two, reply)) return fail(duplex->status());
 
   // Several under way at once; whichever ends first is taken first.
   std::map<lapwing::CallId, double> asked;
   for (const double number : {4.0, 9.0, -1.0}) {
-    const lapwing::StartedCall started =
+    const lapwing::Result<lapwing::CallId> started =
         duplex->start(std::as_bytes(std::span(&number, 1)), kSquareRoot, std::chrono::seconds(1));
-    if (started.result != lapwing::Errc::kOk) return fail(duplex->status());
-    asked[started.call] = number;
+    if (!started.ok()) return fail(duplex->status());
+    asked[*started] = number;
   }
   while (!asked.empty()) {
-    const lapwing::Reply next = duplex->finish_any();
-    const double number = asked[next.call];
-    asked.erase(next.call);
+    const lapwing::Result<lapwing::Reply> next = duplex->finish_any();
+    const double number = asked[next->call];
+    asked.erase(next->call);
     if (!print(number, next)) return fail(duplex->status());
   }
 
   // Nobody answers this one.
   const std::string text = "goodbye";
-  if (duplex->send(std::as_bytes(std::span(text)), 0) != lapwing::Errc::kOk) {
-    return fail(duplex->status());
-  }
+  if (!duplex->send(std::as_bytes(std::span(text)), 0).ok()) return fail(duplex->status());
   duplex->close();
   return 0;
 }

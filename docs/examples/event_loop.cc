@@ -44,14 +44,14 @@ struct Totals {
 // What is there. False: this producer has ended.
 bool take_messages(lapwing::ChannelConsumer& consumer, Totals& totals) {
   for (int i = 0; i < kMessagesPerTurn; ++i) {
-    const lapwing::Peek peek = consumer.try_peek();
-    if (peek.result == lapwing::Errc::kWouldBlock) break;
-    if (peek.result == lapwing::Errc::kClosed) return false;
-    if (peek.result == lapwing::Errc::kOk) {
-      totals.bytes += peek.message.payload.size();
+    const lapwing::Result<lapwing::Message> message = consumer.try_peek();
+    if (message.error() == lapwing::Errc::kWouldBlock) break;
+    if (message.error() == lapwing::Errc::kClosed) return false;
+    if (message.ok()) {
+      totals.bytes += message->payload.size();
       ++totals.messages;
     }
-    if (peek.result != lapwing::Errc::kOk || consumer.release() != lapwing::Errc::kOk) {
+    if (!message.ok() || !consumer.release().ok()) {
       fail(std::string(consumer.status().message()));
       return false;
     }

@@ -37,14 +37,14 @@ bool rests(const Order& order) {
   return order.number % 3 == 0;
 }
 
-lapwing::Errc answer(lapwing::DuplexServer& server, const lapwing::ServerEvent& event,
-                     Orders& resting) {
+lapwing::Result<> answer(lapwing::DuplexServer& server, const lapwing::ServerEvent& event,
+                         Orders& resting) {
   const auto order = event.message.as<Order>();
   const lapwing::CallId call = event.message.call;
   if (order && event.message.is(Type::kNew)) {
     if (rests(*order)) resting.insert(order->number);
     const auto accepted = server.try_reply(event.client, call, *order, Type::kAccepted);
-    if (rests(*order) || accepted != lapwing::Errc::kOk) return accepted;
+    if (rests(*order) || !accepted.ok()) return accepted;
     return server.try_send(event.client, *order, Type::kFill);
   }
   if (order && event.message.is(Type::kCancel) && resting.erase(order->number) == 1) {
@@ -58,17 +58,17 @@ int serve(const std::string& path) {
   if (!server.ok()) return fail(server.status());
   std::map<lapwing::ClientId, Orders> resting;
   for (;;) {
-    const lapwing::ServerEvent event = server->wait();
-    if (event.result != lapwing::Errc::kOk) {
+    const lapwing::Result<lapwing::ServerEvent> event = server->wait();
+    if (!event.ok()) {
       fail(server->status());  // to accept one client; the others are served
-    } else if (event.kind == lapwing::ServerEvent::Kind::kGone) {
-      std::cout << "client " << event.client << ": " << lapwing::name_of(event.why) << std::endl;
-      resting.erase(event.client);
-    } else if (event.kind == lapwing::ServerEvent::Kind::kMessage &&
-               answer(*server, event, resting[event.client]) == lapwing::Errc::kWouldBlock) {
+    } else if (event->kind == lapwing::ServerEvent::Kind::kGone) {
+      std::cout << "client " << event->client << ": " << lapwing::name_of(event->why) << std::endl;
+      resting.erase(event->client);
+    } else if (event->kind == lapwing::ServerEvent::Kind::kMessage &&
+               answer(*server, *event, resting[event->client]) == lapwing::Errc::kWouldBlock) {
       // It leaves more untaken than its channel holds. Another gateway would keep what it owes to
       // the client, and send it at the event kRoom.
-      if (server->drop(event.client) == lapwing::Errc::kOk) resting.erase(event.client);
+      if (server->drop(event->client).ok()) resting.erase(event->client);
     }
   }
 }
@@ -84,13 +84,14 @@ struct Account {
   std::uint64_t settled() const { return filled + cancelled; }
 };
 
-void take(lapwing::Duplex& gateway, const lapwing::Reply& reply, Account& account) {
-  const auto order = reply.as<Order>();
-  if (reply.result != lapwing::Errc::kOk) {
-    ++(reply.delivery == lapwing::Delivery::kTaken ? account.in_doubt : account.unseen);
-  } else if (order && reply.is(Type::kCancelled)) {
+void take(lapwing::Duplex& gateway, const lapwing::Result<lapwing::Reply>& reply,
+          Account& account) {
+  const auto order = reply->as<Order>();
+  if (!reply.ok()) {
+    ++(reply->delivery == lapwing::Delivery::kTaken ? account.in_doubt : account.unseen);
+  } else if (order && reply->is(Type::kCancelled)) {
     account.cancelled += account.open.erase(order->number);
-  } else if (order && reply.is(Type::kAccepted) && rests(*order)) {
+  } else if (order && reply->is(Type::kAccepted) && rests(*order)) {
     (void)gateway.start(*order, Type::kCancel, kPatience);  // if it fails, so does the next wait
   }
 }
@@ -106,17 +107,17 @@ void trade(lapwing::Duplex& gateway, std::uint64_t count, Account& account) {
     }
     for (; !to_send.empty(); to_send.pop_front()) {
       const Order order{to_send.front(), 100};
-      if (gateway.start(order, Type::kNew, kPatience).result != lapwing::Errc::kOk) break;
+      if (!gateway.start(order, Type::kNew, kPatience).ok()) break;
     }
     // Replies and fills, whichever comes first.
-    const lapwing::Arrival arrival = gateway.wait_any(kPatience);
-    if (arrival.kind == lapwing::Arrival::Kind::kNothing) {
+    const lapwing::Result<lapwing::Arrival> arrival = gateway.wait_any(kPatience);
+    if (!arrival.ok()) {
       fail(gateway.status());
       return;
     }
-    if (arrival.kind == lapwing::Arrival::Kind::kReply) take(gateway, arrival.reply, account);
-    const auto fill = arrival.incoming.as<Order>();
-    if (fill && arrival.incoming.is(Type::kFill))
+    if (arrival->kind == lapwing::Arrival::Kind::kReply) take(gateway, arrival->reply, account);
+    const auto fill = arrival->incoming.as<Order>();
+    if (fill && arrival->incoming.is(Type::kFill))
       account.filled += account.open.erase(fill->number);
   }
 }

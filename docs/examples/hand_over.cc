@@ -26,13 +26,13 @@ int fail(const absl::Status& status) {
 std::uint64_t serve(lapwing::ChannelConsumer& consumer, lapwing::ChannelListener& listener) {
   std::uint64_t jobs = 0;
   for (;;) {
-    const lapwing::Peek peek = consumer.try_peek();
-    if (peek.result == lapwing::Errc::kOk) {
+    const lapwing::Result<lapwing::Message> message = consumer.try_peek();
+    if (message.ok()) {
       ++jobs;
-      if (consumer.release() != lapwing::Errc::kOk) return jobs;
+      if (!consumer.release().ok()) return jobs;
       continue;
     }
-    if (peek.result != lapwing::Errc::kWouldBlock) return jobs;
+    if (message.error() != lapwing::Errc::kWouldBlock) return jobs;
     if (!consumer.arm()) continue;
     std::array<pollfd, 2> entries = {{{consumer.fd(), POLLIN, 0}, {listener.fd(), POLLIN, 0}}};
     poll(entries.data(), entries.size(), -1);

@@ -40,13 +40,13 @@ int follow(const std::string& bus, std::uint64_t count) {
   // From here on the state changes with every item, and nothing was missed in between.
   const lapwing::Sequence last = loaded->as_of() + count;
   while (loaded->as_of() < last) {
-    const lapwing::Item item = loaded->wait(lapwing::Deadline::never());
-    if (item.kind == lapwing::ItemKind::kClosed) break;
-    if (item.kind == lapwing::ItemKind::kEnded) return fail(loaded->subscriber().status());
+    const auto item = loaded->next();
+    if (item->is(lapwing::EventKind::kClosed)) break;
+    if (!item.ok()) return fail(loaded->subscriber().status());
     // Every book that the loss may have touched is stale now; the fold knows which.
-    if (item.kind == lapwing::ItemKind::kLost) std::cout << item.event->text << '\n';
+    if (item->is(lapwing::EventKind::kLost)) std::cout << item->event->text << '\n';
     // The publisher's history is another one: the state began anew with it.
-    if (item.kind == lapwing::ItemKind::kReset) std::cout << item.event->text << '\n';
+    if (item->is(lapwing::EventKind::kReset)) std::cout << item->event->text << '\n';
   }
   show(*loaded);
   return 0;

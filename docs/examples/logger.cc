@@ -44,16 +44,16 @@ int write_log(const std::string& bus, const std::string& path) {
                                  .end_at_close = true});
   if (!subscriber.ok()) return fail(subscriber.status());
   for (;;) {
-    const lapwing::Item item = subscriber->wait(lapwing::Deadline::never());
-    if (item.kind == lapwing::ItemKind::kEnded) {
+    const auto item = subscriber->next();
+    if (!item.ok()) {
       return subscriber->status().ok() ? 0 : fail(subscriber->status());
     }
-    if (item.kind != lapwing::ItemKind::kRecord) continue;
+    if (item->kind != lapwing::ItemKind::kRecord) continue;
     // First the record, then where it ends. Several at a time, by read(), cost as much as one.
-    file.write(reinterpret_cast<const char*>(item.record.data()),
-               static_cast<std::streamsize>(item.record.size()));
+    file.write(reinterpret_cast<const char*>(item->record.data()),
+               static_cast<std::streamsize>(item->record.size()));
     if (!file.flush()) return fail("cannot write " + path);
-    bytes += item.record.size();
+    bytes += item->record.size();
     const absl::Status done = cursor->commit(*subscriber, {.bytes = bytes});
     if (!done.ok()) return fail(done);
   }

@@ -65,11 +65,11 @@ class Program {
     const auto timer = set_.add_timer(every, kTick, every);
     if (!timer.ok()) return timer.status();
     while (!has_finished()) {
-      const lapwing::Ready ready = set_.wait(lapwing::Deadline::never());
-      if (ready.result != lapwing::Errc::kOk) {
-        return lapwing::make_error(ready.result, lapwing::name_of(ready.result));
+      const lapwing::Result<lapwing::Ready> ready = set_.wait(lapwing::Deadline::never());
+      if (!ready.ok()) {
+        return lapwing::make_error(ready.error(), lapwing::name_of(ready.error()));
       }
-      if (absl::Status served = serve(ready); !served.ok()) return served;
+      if (absl::Status served = serve(*ready); !served.ok()) return served;
     }
     return absl::OkStatus();
   }
@@ -106,11 +106,11 @@ class Program {
 
   // One call. What is left makes the bus ready again, once the others have had their turn.
   absl::Status take_records(Bus& bus, lapwing::SourceId source) {
-    const lapwing::Batch batch = bus.subscriber.read(rows_);
-    if (batch.kind == lapwing::Batch::Kind::kRecords) bus.records += batch.count;
-    if (!batch.event || batch.event->kind != lapwing::ItemKind::kEnded) return absl::OkStatus();
+    const auto batch = bus.subscriber.read(rows_, lapwing::Deadline::now());
+    bus.records += batch->count;
+    if (batch.ok() || batch == lapwing::Errc::kWouldBlock) return absl::OkStatus();
     bus.has_ended = true;
-    if (set_.remove(source) != lapwing::Errc::kOk) return absl::InternalError("it was not there");
+    if (!set_.remove(source).ok()) return absl::InternalError("it was not there");
     return bus.subscriber.status();
   }
 
@@ -127,13 +127,13 @@ class Program {
   // One that has closed its channel leaves the set where it is destroyed.
   absl::Status take_lines(std::uint64_t token) {
     lapwing::ChannelConsumer& consumer = consumers_.at(token);
-    const lapwing::Peek peek = consumer.try_peek();
-    if (peek.result == lapwing::Errc::kOk) {
+    const lapwing::Result<lapwing::Message> message = consumer.try_peek();
+    if (message.ok()) {
       ++lines_;
-      if (consumer.release() != lapwing::Errc::kOk) return consumer.status();
-    } else if (peek.result == lapwing::Errc::kClosed) {
+      if (!consumer.release().ok()) return consumer.status();
+    } else if (message.error() == lapwing::Errc::kClosed) {
       consumers_.erase(token);
-    } else if (peek.result != lapwing::Errc::kWouldBlock) {
+    } else if (message.error() != lapwing::Errc::kWouldBlock) {
       return consumer.status();
     }
     return absl::OkStatus();

@@ -42,19 +42,19 @@ int receive(const std::string& path) {
   std::int64_t sum = 0;
   for (;;) {
     // Borrows the next message where the producer wrote it; waits until there is one.
-    const lapwing::Peek peek = consumer->peek();
+    const lapwing::Result<lapwing::Message> message = consumer->peek();
     // The producer has closed the channel, and everything it had sent was read.
-    if (peek.result == lapwing::Errc::kClosed) break;
+    if (message.error() == lapwing::Errc::kClosed) break;
     // Anything else is no proper end: kPeerGone, it died; kCorrupt, it wrote nonsense.
-    if (peek.result != lapwing::Errc::kOk) return fail(consumer->status());
-    if (peek.message.type == kNewOrder && peek.message.payload.size() == sizeof(Order)) {
+    if (!message.ok()) return fail(consumer->status());
+    if (message->type == kNewOrder && message->payload.size() == sizeof(Order)) {
       Order order;
-      std::memcpy(&order, peek.message.payload.data(), sizeof order);
+      std::memcpy(&order, message->payload.data(), sizeof order);
       sum += order.price * order.quantity;
       ++orders;
     }
     // Gives the memory back to the producer. The payload is not to be touched from here on.
-    if (consumer->release() != lapwing::Errc::kOk) return fail(consumer->status());
+    if (!consumer->release().ok()) return fail(consumer->status());
   }
   std::cout << orders << " orders, worth " << sum / 1'000'000'000 << '\n';
   return 0;
@@ -69,14 +69,12 @@ int send(const std::string& path, std::uint64_t count) {
 
   for (std::uint64_t id = 1; id <= count; ++id) {
     // Room for a message in the channel's own memory; waits while there is none.
-    const lapwing::Claim claim = producer->claim(sizeof(Order));
-    if (claim.result != lapwing::Errc::kOk) return fail(producer->status());
+    const auto claim = producer->claim(sizeof(Order));
+    if (!claim.ok()) return fail(producer->status());
     const Order order{id, 4'700'250'000'000, 2, "ESH4"};
-    std::memcpy(claim.payload.data(), &order, sizeof order);
+    std::memcpy(claim->data(), &order, sizeof order);
     // From here on the consumer sees it. A smaller message than was claimed may be committed.
-    if (producer->commit(sizeof order, kNewOrder) != lapwing::Errc::kOk) {
-      return fail(producer->status());
-    }
+    if (!producer->commit(sizeof order, kNewOrder).ok()) return fail(producer->status());
   }
   // The consumer reads what is there, and then learns that this was the end. Who wants to know that
   // it has read everything calls drain() first.

@@ -25,14 +25,14 @@ absl::StatusOr<lapwing::ChannelProducer> connect(const std::string& path) {
 // Sends from `first` on. Returns the number to go on with: count + 1, or the first that this
 // consumer had not taken when it went.
 std::uint64_t send(lapwing::ChannelProducer& producer, std::uint64_t first, std::uint64_t count) {
-  lapwing::Errc result = lapwing::Errc::kOk;
-  for (std::uint64_t n = first; n <= count && result == lapwing::Errc::kOk; ++n) {
+  lapwing::Result<> sent;
+  for (std::uint64_t n = first; n <= count && sent.ok(); ++n) {
     const std::string text = std::to_string(n);
-    result = producer.send(std::as_bytes(std::span(text)), kNumber);
+    sent = producer.send(std::as_bytes(std::span(text)), kNumber);
   }
   // Only what the consumer has released is certain to have been taken: wait for that.
-  if (result == lapwing::Errc::kOk) result = producer.drain();
-  if (result == lapwing::Errc::kOk) return count + 1;
+  if (sent.ok()) sent = producer.drain();
+  if (sent.ok()) return count + 1;
   std::cerr << "reconnect: " << producer.status().message() << '\n';
   return first + producer.counters().messages_released;
 }

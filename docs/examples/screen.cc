@@ -40,17 +40,17 @@ int run(const char* bus) {
   Screen screen;
   for (;;) {
     lapwing::dbn::MboMsg order;
-    const lapwing::ConflatedTaken taken = reader->take(order, lapwing::Deadline::never());
-    if (taken.result == lapwing::Errc::kOk) {
+    const auto read = reader->read_one(order);
+    if (read.ok()) {
       Line& line = screen[{order.hd.instrument_id, order.side}];
       line.newest = order;
-      line.records += 1 + taken.conflated;
+      line.records += 1 + read->conflated;
       continue;
     }
-    if (taken.result != lapwing::Errc::kEventDue) return fail(reader->status());
-    const auto event = reader->take_event();
-    if (!event) continue;
-    if (event->kind == lapwing::ItemKind::kClosed) break;
+    if (read != lapwing::Errc::kEventDue) return fail(reader->status());
+    const auto event = reader->read_event();
+    if (!event.ok()) continue;
+    if (event->kind == lapwing::EventKind::kClosed) break;
     if (event->schema != lapwing::dbn::kSchemaMbo) {
       std::cerr << "screen: the bus carries " << event->schema << ", no orders\n";
       return 1;

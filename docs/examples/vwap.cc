@@ -61,9 +61,9 @@ int show(const std::string& directory) {
     std::cerr << "vwap: the state as of record " << loaded->as_of() << '\n';
   }
   for (;;) {
-    const lapwing::Item item = loaded->wait(lapwing::Deadline::never());
-    if (item.kind == lapwing::ItemKind::kClosed) break;
-    if (item.kind == lapwing::ItemKind::kEnded) return fail(loaded->subscriber().status());
+    const auto item = loaded->next();
+    if (item->is(lapwing::EventKind::kClosed)) break;
+    if (!item.ok()) return fail(loaded->subscriber().status());
   }
   loaded->state().for_each([](Bytes entry) { print(copy<Tally>(entry)); });
   return 0;

@@ -4,9 +4,9 @@
 //   auto reader = lapwing::ConflatedReader::open({.directory = "./es"},
 //                                                {.interval = std::chrono::milliseconds(250)});
 //   for (;;) {
-//     const lapwing::Item item = reader->wait(lapwing::Deadline::never());
-//     if (item.kind == lapwing::ItemKind::kRecord) draw(item.record, item.conflated);
-//     if (item.kind == lapwing::ItemKind::kEnded) return fail(reader->status());
+//     const auto item = reader->next();
+//     if (!item.ok()) return reader->status();
+//     if (item->kind == lapwing::ItemKind::kRecord) draw(item->record, item->conflated);
 //   }
 //
 // An interval ends at each multiple of `interval` on the clock. What waits then is delivered in the
@@ -26,7 +26,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -67,9 +66,8 @@ struct ConflationCounters {
   std::uint64_t early = 0;      // intervals that keys_max ended
 };
 
-// What take() gives: as Taken.
-struct ConflatedTaken {
-  Errc result = Errc::kOk;
+// What read_one() gives.
+struct ConflatedSequence {
   Sequence sequence = kNoSequence;
   std::uint64_t conflated = 0;  // as in Item
 };
@@ -84,22 +82,25 @@ class ConflatedReader {
   ConflatedReader& operator=(ConflatedReader&&) noexcept;
   ~ConflatedReader();
 
-  // As of a Subscriber; Item, ConflatedTaken and Batch say how many older records each one stands
+  // As of a Subscriber; Item, ConflatedSequence and Batch say how many older records each one stands
   // for. Those of an interval do not follow one another, so a batch without columns has one record.
-  // take_event() gives an event once the records of its interval are taken.
-  [[nodiscard]] Item wait(Deadline deadline);
-  [[nodiscard]] ConflatedTaken take(std::span<std::byte> record,
-                                    Deadline deadline = Deadline::now());
-  template <TakenRecord Record>
-  [[nodiscard]] ConflatedTaken take(Record& record, Deadline deadline = Deadline::now()) {
-    return take(std::as_writable_bytes(std::span(&record, 1)), deadline);
+  // read_event() gives an event once the records of its interval are read.
+  [[nodiscard]] Result<Item> next(Deadline deadline = Deadline::never());
+  [[nodiscard]] Result<ConflatedSequence> read_one(std::span<std::byte> record,
+                                                   Deadline deadline = Deadline::never());
+  template <ReadableRecord Record>
+  [[nodiscard]] Result<ConflatedSequence> read_one(Record& record,
+                                                   Deadline deadline = Deadline::never()) {
+    return read_one(std::as_writable_bytes(std::span(&record, 1)), deadline);
   }
-  [[nodiscard]] std::optional<Event> take_event();
-  [[nodiscard]] Batch read(std::span<std::byte> rows, Deadline deadline = Deadline::now());
+  [[nodiscard]] Result<Event> read_event();
+  [[nodiscard]] Result<Batch> read(std::span<std::byte> rows,
+                                   Deadline deadline = Deadline::never());
   // All records of an interval in one batch, as many as fit: beside each row its sequence and the
   // number of older records that it stands for. No more rows than either column has places.
-  [[nodiscard]] Batch read(std::span<std::byte> rows, std::span<Sequence> sequences,
-                           std::span<std::uint64_t> conflated, Deadline deadline = Deadline::now());
+  [[nodiscard]] Result<Batch> read(std::span<std::byte> rows, std::span<Sequence> sequences,
+                                   std::span<std::uint64_t> conflated,
+                                   Deadline deadline = Deadline::never());
   void interrupt() noexcept;
 
   // Keys whose newest record waits for the interval's end, and how long until then: for event

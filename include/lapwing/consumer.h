@@ -4,10 +4,10 @@
 //       lapwing::ChannelConsumer::connect("/run/orders.sock", {}, std::chrono::seconds(5));
 //   if (!consumer.ok()) return fail(consumer.status());
 //   for (;;) {
-//     const lapwing::Peek peek = consumer->peek();
-//     if (peek.result != lapwing::Errc::kOk) return fail(consumer->status());
-//     handle(peek.message.type, peek.message.payload);  // in place: no copy
-//     if (consumer->release() != lapwing::Errc::kOk) return fail(consumer->status());
+//     const lapwing::Result<lapwing::Message> message = consumer->peek();
+//     if (!message.ok()) return fail(consumer->status());
+//     handle(message->type, message->payload);  // in place: no copy
+//     if (!consumer->release().ok()) return fail(consumer->status());
 //   }
 //
 // A borrowed payload lies in the producer's memory, which a hostile producer can change while it is
@@ -31,26 +31,13 @@
 #include "lapwing/channel.h"
 #include "lapwing/detail/channel_end.h"
 #include "lapwing/detail/frame_reader.h"
+#include "lapwing/result.h"
 #include "lapwing/sequence.h"
 
 namespace lapwing {
 
-// A borrowed message (lapwing/channel.h).
-struct Peek {
-  Errc result = Errc::kOk;
-  Message message;
-};
-
-// How many messages were borrowed. If the result is not kOk there are none.
-struct PeekBatch {
-  Errc result = Errc::kOk;
-  std::size_t count = 0;
-};
-
-// A message that was copied out: its bytes are at the front of the buffer. kTooSmall: none was, and
-// `size` is what the buffer must hold.
+// A message that was copied out: its bytes are at the front of the buffer.
 struct Received {
-  Errc result = Errc::kOk;
   std::size_t size = 0;
   std::uint32_t type = 0;
 };
@@ -72,25 +59,24 @@ class ChannelConsumer : private ChannelEnd {
                                                               Deadline deadline);
 
   // Borrows the first message that is not released. Peeking again borrows the same one.
-  [[nodiscard]] Peek try_peek();
-  [[nodiscard]] Peek peek(Deadline deadline = Deadline::never());
+  Result<Message> try_peek();
+  Result<Message> peek(Deadline deadline = Deadline::never());
   // Borrows as many as are there, at most messages.size(), from the first not released on; waits
-  // until there is one.
-  [[nodiscard]] PeekBatch try_peek_batch(std::span<Message> messages);
-  [[nodiscard]] PeekBatch peek_batch(std::span<Message> messages,
-                                     Deadline deadline = Deadline::never());
+  // until there is one. Returns how many.
+  Result<std::size_t> try_peek_batch(std::span<Message> messages);
+  Result<std::size_t> peek_batch(std::span<Message> messages,
+                                 Deadline deadline = Deadline::never());
 
   // Gives back everything that the last peek borrowed. kMisuse: nothing is borrowed, as after a
   // release.
-  [[nodiscard]] Errc release();
+  Result<> release();
   // Gives back the first `count` messages of the last peek_batch. kMisuse: there were fewer.
-  [[nodiscard]] Errc release(std::span<const Message> batch, std::size_t count);
+  Result<> release(std::span<const Message> batch, std::size_t count);
 
   // Copies the next message out and releases it. kTooSmall: it is larger than `buffer`, and stays;
-  // Received::size is its size.
-  [[nodiscard]] Received try_receive(std::span<std::byte> buffer);
-  [[nodiscard]] Received receive(std::span<std::byte> buffer,
-                                 Deadline deadline = Deadline::never());
+  // the Received has its size and type all the same.
+  Result<Received> try_receive(std::span<std::byte> buffer);
+  Result<Received> receive(std::span<std::byte> buffer, Deadline deadline = Deadline::never());
 
   // For an event loop. True: there is no message, and fd() becomes readable when there may be one.
   // False: try at once. The answer stands until the next operation of this end.
@@ -122,14 +108,14 @@ class ChannelConsumer : private ChannelEnd {
   Errc look_first(Message& message);
   bool is_behind_a_run();
   Errc wait_for_message(Message& message, Deadline deadline);
-  Peek borrow(Errc seen, const Message& message);
+  Result<Message> borrow(Errc seen, const Message& message);
   Errc give_back(ChannelPosition end, std::uint64_t count);
   // What is rarer.
   Errc wait_further(Message& message, Deadline deadline);
   Errc bad_frame(ChannelPosition position);
   Errc nothing_borrowed();
   Errc borrow_all(std::span<Message> messages, std::size_t& count);
-  Received copy_out(const Peek& peek, std::span<std::byte> buffer);
+  Result<Received> copy_out(const Result<Message>& message, std::span<std::byte> buffer);
 
   FrameReader reader_;
   ChannelPosition borrowed_end_ = 0;  // of the last message that is borrowed
@@ -138,7 +124,7 @@ class ChannelConsumer : private ChannelEnd {
   bool falls_behind_ = false;         // peek_batch() first lets the producer get ahead
 };
 
-// The hot path, for the caller's compiler to see. A Peek is put together once, at the end, and no
+// The hot path, for the caller's compiler to see. A Result is put together once, at the end, and no
 // call is given the address of what goes into it: a message that is copied, or that a call could
 // write, lives in memory, and reading it back costs more than all else here.
 
@@ -149,7 +135,8 @@ class ChannelConsumer : private ChannelEnd {
   return seen == FrameReader::Look::kEmpty ? Errc::kWouldBlock : bad_frame(from);
 }
 
-[[gnu::always_inline]] inline Peek ChannelConsumer::borrow(Errc seen, const Message& message) {
+[[gnu::always_inline]] inline Result<Message> ChannelConsumer::borrow(Errc seen,
+                                                                      const Message& message) {
   borrowed_ = seen == Errc::kOk ? 1 : 0;
   borrowed_end_ = message.end;
   return {seen, message};
@@ -184,17 +171,17 @@ inline bool ChannelConsumer::is_behind_a_run() {
   return seen;
 }
 
-[[gnu::always_inline]] inline Peek ChannelConsumer::try_peek() {
+[[gnu::always_inline]] inline Result<Message> ChannelConsumer::try_peek() {
   if (const Errc entered = enter_to_read(); entered != Errc::kOk) [[unlikely]]
-    return {entered, {}};
+    return entered;
   Message message;
   const Errc seen = look_first(message);
   return borrow(seen, message);
 }
 
-[[gnu::always_inline]] inline Peek ChannelConsumer::peek(Deadline deadline) {
+[[gnu::always_inline]] inline Result<Message> ChannelConsumer::peek(Deadline deadline) {
   if (const Errc entered = enter_to_read(); entered != Errc::kOk) [[unlikely]]
-    return {entered, {}};
+    return entered;
   Message message;
   Errc seen = look_first(message);
   if (seen == Errc::kWouldBlock) seen = wait_for_message(message, deadline);
@@ -209,7 +196,7 @@ inline bool ChannelConsumer::is_behind_a_run() {
   return Errc::kOk;
 }
 
-[[gnu::always_inline]] inline Errc ChannelConsumer::release() {
+[[gnu::always_inline]] inline Result<> ChannelConsumer::release() {
   if (!is_open()) [[unlikely]] {
     if (const Errc entered = enter_to_read(); entered != Errc::kOk) return entered;
   }

@@ -1,19 +1,20 @@
 // Calls between two processes: a request, and a reply to it, over two channels that share a socket.
 //
 //   enum class Kind : std::uint32_t { kAsk, kPrice };
-//   const lapwing::Reply reply =
+//   const lapwing::Result<lapwing::Reply> reply =
 //       duplex->call(Ask{instrument}, Kind::kAsk, std::chrono::milliseconds(1));
-//   if (const auto price = reply.as<Price>()) use(*price);  // else result or is_error says why not
+//   if (const auto price = reply->as<Price>()) use(*price);  // else see error() and is_error
 //
-//   const lapwing::Incoming in = duplex->next();            // the other side
-//   const auto ask = in.as<Ask>();
-//   lapwing::Errc sent = lapwing::Errc::kOk;
-//   if (in.is_call() && in.is(Kind::kAsk) && ask) {
-//     sent = duplex->reply(in.call, price_of(*ask), Kind::kPrice);
-//   } else if (in.is_call()) {
-//     sent = duplex->reply_error(in.call, 1, "what is that?");
+//   const lapwing::Result<lapwing::Incoming> in = duplex->next();  // the other side
+//   if (!in.ok()) return fail(duplex->status());
+//   const auto ask = in->as<Ask>();
+//   lapwing::Result<> sent;
+//   if (in->is_call() && in->is(Kind::kAsk) && ask) {
+//     sent = duplex->reply(in->call, price_of(*ask), Kind::kPrice);
+//   } else if (in->is_call()) {
+//     sent = duplex->reply_error(in->call, 1, "what is that?");
 //   }
-//   if (sent != lapwing::Errc::kOk) return fail(duplex->status());
+//   if (!sent.ok()) return fail(duplex->status());
 //
 // A payload is bytes and a number that says what they are, or a plain struct and an enumeration.
 //
@@ -44,6 +45,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lapwing/channel.h"
+#include "lapwing/result.h"
 #include "lapwing/sequence.h"
 
 namespace lapwing {
@@ -52,12 +54,6 @@ class ChannelListener;
 class DuplexCore;
 
 using CallId = std::uint64_t;  // 0 is none
-
-// If the result is not kOk, nothing of the request was sent, and the call is 0.
-struct StartedCall {
-  Errc result = Errc::kOk;
-  CallId call = 0;
-};
 
 // How far the request of a call had come when the call ended, or when a wait for it was
 // interrupted.
@@ -74,60 +70,60 @@ enum class Delivery : std::uint32_t {
   kTaken = 3,    // the other side's process had copied it
 };
 
-// How a call ended. kOk: the server answered, with a reply or with an error of its own. kTimedOut:
-// the call's deadline passed, be it Deadline::now(). is_late: the call had ended already, with that
-// or with cancel(), and this is its reply after all (ChannelOptions::late_replies). The payload is
-// valid until the next start or call.
+// How a call ended. The Result is ok() if the server answered, with a reply or with an error of its
+// own; kTimedOut if the call's deadline passed, be it Deadline::now(). With an error `call` and
+// `delivery` are still set, and everything else is empty. The payload is valid until the next start
+// or call.
 struct Reply {
-  Errc result = Errc::kOk;
-  CallId call = 0;
+  CallId call = 0;  // 0: no call has ended
   bool is_error = false;
+  // The call had ended already, at its deadline or with cancel(), and this is its reply after all
+  // (ChannelOptions::late_replies).
   bool is_late = false;
   std::uint32_t code = 0;  // of an error, the server's to choose
   std::uint32_t type = 0;
   std::span<const std::byte> payload = {};  // of an error, its text
   Delivery delivery = Delivery::kUnknown;   // of the request; kTaken where it was answered
 
+  // Check ok() first: with an error the type is 0.
   template <MessageType Type>
   [[nodiscard]] bool is(Type wanted) const {
-    return result == Errc::kOk && !is_error && type == number_of(wanted);
+    return !is_error && type == number_of(wanted);
   }
-  // A copy of the payload; nothing where there is none, where it is an error, or of another size.
+  // A copy of the payload; nullopt if there is none, if it is an error's, or of another size.
   template <PlainPayload Payload>
   [[nodiscard]] std::optional<Payload> as() const {
-    return result == Errc::kOk && !is_error ? detail::copy_as<Payload>(payload) : std::nullopt;
+    return is_error ? std::nullopt : detail::copy_as<Payload>(payload);
   }
 };
 
 // A call to be answered, or a one-way message. The payload is valid until the next one is taken, by
 // next() or wait_any().
 struct Incoming {
-  Errc result = Errc::kOk;
   CallId call = 0;  // 0: one-way, nobody waits for an answer
   std::uint32_t type = 0;
   std::span<const std::byte> payload = {};
 
   [[nodiscard]] bool is_call() const { return call != 0; }
+  // Check ok() first: with an error the type is 0.
   template <MessageType Type>
   [[nodiscard]] bool is(Type wanted) const {
-    return result == Errc::kOk && type == number_of(wanted);
+    return type == number_of(wanted);
   }
-  // A copy of the payload; nothing where there is none, or where it has another size.
+  // A copy of the payload; nullopt if there is none, or if it has another size.
   template <PlainPayload Payload>
   [[nodiscard]] std::optional<Payload> as() const {
-    return result == Errc::kOk ? detail::copy_as<Payload>(payload) : std::nullopt;
+    return detail::copy_as<Payload>(payload);
   }
 };
 
-// What wait_any() found. kReply, kIncoming: the result is kOk, and the member of that name has it.
-// kNothing: the result says why.
+// What wait_any() found: the end of a call in `reply`, or a call or message in `incoming`.
 struct Arrival {
-  enum class Kind : std::uint32_t { kNothing = 0, kReply = 1, kIncoming = 2 };
+  enum class Kind : std::uint32_t { kReply = 1, kIncoming = 2 };
 
-  Errc result = Errc::kOk;
-  Kind kind = Kind::kNothing;
-  Reply reply = {.result = Errc::kWouldBlock};
-  Incoming incoming = {.result = Errc::kWouldBlock};
+  Kind kind = {};
+  Result<Reply> reply = Errc::kWouldBlock;  // as finish_any() returns it
+  Incoming incoming = {};
 };
 
 struct DuplexCounters {
@@ -155,82 +151,79 @@ class Duplex {
   ~Duplex();
 
   // Calls and waits for the reply, at most until the deadline.
-  [[nodiscard]] Reply call(std::span<const std::byte> payload, std::uint32_t type,
-                           Deadline deadline = Deadline::never());
+  Result<Reply> call(std::span<const std::byte> payload, std::uint32_t type,
+                     Deadline deadline = Deadline::never());
 
   template <PlainPayload Request, MessageType Type>
-  [[nodiscard]] Reply call(const Request& request, Type type,
-                           Deadline deadline = Deadline::never()) {
+  Result<Reply> call(const Request& request, Type type, Deadline deadline = Deadline::never()) {
     return call(detail::bytes_of(request), number_of(type), deadline);
   }
 
-  // Sends a request. Its reply must arrive by the deadline, which also limits the wait for room.
-  // kWouldBlock (try_start): the other side has as many unanswered as it takes, or there is no
-  // room. kMisuse: the payload is above the maximum, or every place holds a reply that was not
-  // taken.
-  [[nodiscard]] StartedCall try_start(std::span<const std::byte> payload, std::uint32_t type,
-                                      Deadline deadline = Deadline::never());
-  [[nodiscard]] StartedCall start(std::span<const std::byte> payload, std::uint32_t type,
-                                  Deadline deadline = Deadline::never());
+  // Sends a request and returns its call; with an error nothing was sent. The reply must arrive by
+  // the deadline, which also limits the wait for room. kWouldBlock (try_start): the other side has
+  // as many unanswered as it takes, or there is no room. kMisuse: the payload is above the maximum,
+  // or every place holds a reply that was not taken.
+  Result<CallId> try_start(std::span<const std::byte> payload, std::uint32_t type,
+                           Deadline deadline = Deadline::never());
+  Result<CallId> start(std::span<const std::byte> payload, std::uint32_t type,
+                       Deadline deadline = Deadline::never());
   template <PlainPayload Request, MessageType Type>
-  [[nodiscard]] StartedCall try_start(const Request& request, Type type,
-                                      Deadline deadline = Deadline::never()) {
+  Result<CallId> try_start(const Request& request, Type type,
+                           Deadline deadline = Deadline::never()) {
     return try_start(detail::bytes_of(request), number_of(type), deadline);
   }
   template <PlainPayload Request, MessageType Type>
-  [[nodiscard]] StartedCall start(const Request& request, Type type,
-                                  Deadline deadline = Deadline::never()) {
+  Result<CallId> start(const Request& request, Type type, Deadline deadline = Deadline::never()) {
     return start(detail::bytes_of(request), number_of(type), deadline);
   }
   // The end of that call: waits for it until the call's own deadline. kMisuse: there is no such
   // call, or it has ended already. After kInterrupted it is still under way.
-  [[nodiscard]] Reply finish(CallId call);
+  Result<Reply> finish(CallId call);
   // The next call to end, whichever it is, or a late reply. If none comes by `deadline`: kTimedOut
   // or kWouldBlock, and call is 0. Where the channel has ended: kPeerGone or kClosed for each call
   // under way in turn, and then with call 0. kMisuse: nothing can come, since no call is under way
   // and no late reply is outstanding.
-  [[nodiscard]] Reply try_finish_any();
-  [[nodiscard]] Reply finish_any(Deadline deadline = Deadline::never());
+  Result<Reply> try_finish_any();
+  Result<Reply> finish_any(Deadline deadline = Deadline::never());
   // Ends a call without a reply, and notifies the server if there is room. kMisuse as with
   // finish().
-  [[nodiscard]] Errc cancel(CallId call);
+  Result<> cancel(CallId call);
 
   // The next call or one-way message of the other side.
-  [[nodiscard]] Incoming try_next();
-  [[nodiscard]] Incoming next(Deadline deadline = Deadline::never());
+  Result<Incoming> try_next();
+  Result<Incoming> next(Deadline deadline = Deadline::never());
   // Whichever comes first of what finish_any() and next() wait for: the end of a call, a late
   // reply, a call or a one-way message of the other side. If both have come it takes them in turn.
   // Unlike finish_any() it may wait with no call under way. Where the channel has ended: each call
-  // under way ends as with finish_any(), and then kPeerGone or kClosed with kNothing.
-  [[nodiscard]] Arrival try_wait_any();
-  [[nodiscard]] Arrival wait_any(Deadline deadline = Deadline::never());
+  // under way ends as with finish_any(), and then the error is kPeerGone or kClosed.
+  Result<Arrival> try_wait_any();
+  Result<Arrival> wait_any(Deadline deadline = Deadline::never());
   // Answers a call that next() returned, in any order. kMisuse: it is none, or was answered.
-  [[nodiscard]] Errc reply(CallId call, std::span<const std::byte> payload, std::uint32_t type,
-                           Deadline deadline = Deadline::never());
+  Result<> reply(CallId call, std::span<const std::byte> payload, std::uint32_t type,
+                 Deadline deadline = Deadline::never());
   template <PlainPayload Answer, MessageType Type>
-  [[nodiscard]] Errc reply(CallId call, const Answer& answer, Type type,
-                           Deadline deadline = Deadline::never()) {
+  Result<> reply(CallId call, const Answer& answer, Type type,
+                 Deadline deadline = Deadline::never()) {
     return reply(call, detail::bytes_of(answer), number_of(type), deadline);
   }
-  [[nodiscard]] Errc reply_error(CallId call, std::uint32_t code, const std::string& text,
-                                 Deadline deadline = Deadline::never());
+  Result<> reply_error(CallId call, std::uint32_t code, const std::string& text,
+                       Deadline deadline = Deadline::never());
   // Whether the caller has given the call up: it must still be answered, however briefly. Takes in
   // what has arrived, so that a server may ask while it works on a call.
   [[nodiscard]] bool is_cancelled(CallId call);
 
   // Sends a one-way message. Waits while the other side holds as many untaken ones as its
   // call_window.
-  [[nodiscard]] Errc try_send(std::span<const std::byte> payload, std::uint32_t type);
-  [[nodiscard]] Errc send(std::span<const std::byte> payload, std::uint32_t type,
-                          Deadline deadline = Deadline::never());
+  Result<> try_send(std::span<const std::byte> payload, std::uint32_t type);
+  Result<> send(std::span<const std::byte> payload, std::uint32_t type,
+                Deadline deadline = Deadline::never());
 
   template <PlainPayload Payload, MessageType Type>
-  [[nodiscard]] Errc try_send(const Payload& payload, Type type) {
+  Result<> try_send(const Payload& payload, Type type) {
     return try_send(detail::bytes_of(payload), number_of(type));
   }
   template <PlainPayload Payload, MessageType Type>
-  [[nodiscard]] Errc send(const Payload& payload, Type type,
-                          Deadline deadline = Deadline::never()) {
+  Result<> send(const Payload& payload, Type type, Deadline deadline = Deadline::never()) {
     return send(detail::bytes_of(payload), number_of(type), deadline);
   }
 

@@ -2,12 +2,13 @@
 //
 //   auto server = lapwing::DuplexServer::open("/run/gateway.sock", {.clients_max = 100});
 //   for (;;) {
-//     const lapwing::ServerEvent event = server->wait();
-//     if (event.result != lapwing::Errc::kOk) report(server->status());  // the others are served
-//     if (const auto order = event.message.as<Order>(); order && event.message.is(Kind::kNew)) {
-//       sent = server->try_reply(event.client, event.message.call, Accepted{}, Kind::kAccepted);
+//     const lapwing::Result<lapwing::ServerEvent> event = server->wait();
+//     if (!event.ok()) report(server->status());  // the others are served
+//     const lapwing::Incoming& message = event->message;
+//     if (const auto order = message.as<Order>(); order && message.is(Kind::kNew)) {
+//       sent = server->try_reply(event->client, message.call, Accepted{}, Kind::kAccepted);
 //     }
-//     if (event.kind == lapwing::ServerEvent::Kind::kGone) forget(event.client);
+//     if (event->kind == lapwing::ServerEvent::Kind::kGone) forget(event->client);
 //   }
 //
 // A client connects with Duplex::connect (ChannelOptions::retry, to come back after a restart of
@@ -47,6 +48,7 @@
 #include "lapwing/channel.h"
 #include "lapwing/duplex.h"
 #include "lapwing/listener.h"
+#include "lapwing/result.h"
 
 namespace lapwing {
 
@@ -67,13 +69,9 @@ struct DuplexServerOptions {
   std::uint32_t turn_events_max = 16;
 };
 
-// What has come of a client. If the result is not kOk there is no event: kTimedOut, kWouldBlock,
-// kInterrupted; kClosed, once the path was handed over and the last client has gone; kMisuse,
-// kForked. Any other result says why a client could not be accepted, as of
-// lapwing/listener.h; the others are served by the next wait.
+// What has come of a client.
 struct ServerEvent {
   enum class Kind : std::uint32_t {
-    kNothing = 0,
     kConnected = 1,   // a new client
     kMessage = 2,     // `message` is a call of it to be answered, or a one-way message
     kReply = 3,       // `reply` is the end of a call that this server made of it, or a late reply
@@ -82,13 +80,12 @@ struct ServerEvent {
     kHandedOver = 6,  // a successor accepts from now on; `client` is 0
   };
 
-  Errc result = Errc::kOk;
-  Kind kind = Kind::kNothing;
+  Kind kind = {};
   ClientId client = 0;
   // The payloads are valid until the next wait, and while the client is not dropped; that of a reply
   // until the next call of the client is started.
-  Incoming message = {.result = Errc::kWouldBlock};
-  Reply reply = {.result = Errc::kWouldBlock};
+  Incoming message = {};
+  Result<Reply> reply = Errc::kWouldBlock;
   Errc why = Errc::kOk;  // kClosed, kPeerGone, kCorrupt; status() has the text
 };
 
@@ -106,40 +103,42 @@ class DuplexServer {
   ~DuplexServer();
 
   // The next event of any client. A client of which kGone was returned can still be asked for its
-  // counters until the next wait.
-  [[nodiscard]] ServerEvent try_wait();
-  [[nodiscard]] ServerEvent wait(Deadline deadline = Deadline::never());
+  // counters until the next wait. Errors: kTimedOut, kWouldBlock, kInterrupted; kClosed, once the
+  // path was handed over and the last client has gone; kMisuse, kForked. Any other error is the
+  // reason why a client could not be accepted, as of lapwing/listener.h; the others are served by
+  // the next wait.
+  Result<ServerEvent> try_wait();
+  Result<ServerEvent> wait(Deadline deadline = Deadline::never());
 
   // All of these are as their siblings of Duplex, for one client, and never wait. kWouldBlock: the
   // client has no room, or no place in its window; an event kRoom comes when there may be.
   // kNotFound: it has gone, or there never was one.
-  [[nodiscard]] Errc try_reply(ClientId client, CallId call, std::span<const std::byte> payload,
-                               std::uint32_t type);
+  Result<> try_reply(ClientId client, CallId call, std::span<const std::byte> payload,
+                     std::uint32_t type);
   template <PlainPayload Answer, MessageType Type>
-  [[nodiscard]] Errc try_reply(ClientId client, CallId call, const Answer& answer, Type type) {
+  Result<> try_reply(ClientId client, CallId call, const Answer& answer, Type type) {
     return try_reply(client, call, detail::bytes_of(answer), number_of(type));
   }
-  [[nodiscard]] Errc try_reply_error(ClientId client, CallId call, std::uint32_t code,
-                                     const std::string& text);
-  [[nodiscard]] Errc try_send(ClientId client, std::span<const std::byte> payload,
-                              std::uint32_t type);
+  Result<> try_reply_error(ClientId client, CallId call, std::uint32_t code,
+                           const std::string& text);
+  Result<> try_send(ClientId client, std::span<const std::byte> payload, std::uint32_t type);
   template <PlainPayload Payload, MessageType Type>
-  [[nodiscard]] Errc try_send(ClientId client, const Payload& payload, Type type) {
+  Result<> try_send(ClientId client, const Payload& payload, Type type) {
     return try_send(client, detail::bytes_of(payload), number_of(type));
   }
   // A call of the client, which ends with an event kReply by `deadline`.
-  [[nodiscard]] StartedCall try_start(ClientId client, std::span<const std::byte> payload,
-                                      std::uint32_t type, Deadline deadline = Deadline::never());
+  Result<CallId> try_start(ClientId client, std::span<const std::byte> payload, std::uint32_t type,
+                           Deadline deadline = Deadline::never());
   template <PlainPayload Request, MessageType Type>
-  [[nodiscard]] StartedCall try_start(ClientId client, const Request& request, Type type,
-                                      Deadline deadline = Deadline::never()) {
+  Result<CallId> try_start(ClientId client, const Request& request, Type type,
+                           Deadline deadline = Deadline::never()) {
     return try_start(client, detail::bytes_of(request), number_of(type), deadline);
   }
-  [[nodiscard]] Errc cancel(ClientId client, CallId call);
+  Result<> cancel(ClientId client, CallId call);
   [[nodiscard]] bool is_cancelled(ClientId client, CallId call);
 
   // Closes its channel, and forgets it: no event of it comes any more.
-  [[nodiscard]] Errc drop(ClientId client);
+  Result<> drop(ClientId client);
 
   // Clients whose channel is open.
   [[nodiscard]] std::size_t clients() const;

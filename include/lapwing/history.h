@@ -3,10 +3,10 @@
 //   auto history = lapwing::History::open("./es");
 //   std::vector<std::byte> rows(1024 * history->info().record_bytes);
 //   for (lapwing::Sequence next = history->info().oldest;;) {
-//     const lapwing::Batch batch = history->read(next, rows);
-//     if (batch.kind == lapwing::Batch::Kind::kRecords) next = use(batch, rows);
-//     else if (batch.event) next = batch.event->gap.last + 1;  // what nothing can give, and why
-//     else break;                                              // not there yet, or an error
+//     const auto batch = history->read(next, rows);
+//     if (!batch.ok()) break;  // kWouldBlock: not there yet; otherwise history->status()
+//     if (batch->event) next = batch->event->gap.last + 1;  // what nothing can give, and why
+//     else next = use(*batch, rows);
 //   }
 //
 // What it returns is proven: by its sum at or below `durable`, by its exact stamp everywhere. It
@@ -86,9 +86,9 @@ class History {
 
   // Copies records from `first` on into `rows`, end to end, as many as fit and follow one another
   // in the journal; or one event kLost with the range that the journal cannot give and why.
-  // Results: kOk; kWouldBlock (`first` is beyond `archived`); kTooSmall; kInvalidArgument (`first`
-  // is no sequence); others with the words in status().
-  [[nodiscard]] Batch read(Sequence first, std::span<std::byte> rows);
+  // Errors: kWouldBlock (`first` is beyond `archived`); kTooSmall; kInvalidArgument (`first` is no
+  // sequence); others with the words in status().
+  [[nodiscard]] Result<Batch> read(Sequence first, std::span<std::byte> rows);
   // Maps the finished segment that record `n` is in: all of it, or where a void cuts it in pieces
   // the piece with `n`. Costs a read of the segment, to prove it. For what is read often or by many
   // processes; a segment that still grows is read.

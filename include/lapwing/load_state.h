@@ -5,9 +5,7 @@
 //                                     std::chrono::seconds(10));
 //   if (!loaded.ok()) return fail(loaded.status());
 //   use(loaded->state());                                        // as of loaded->as_of()
-//   while (loaded->wait(lapwing::Deadline::never()).kind != lapwing::ItemKind::kEnded) {
-//     use(loaded->state());                                      // and after every record and event
-//   }
+//   while (loaded->next().ok()) use(loaded->state());            // and after every record and event
 //
 // The whole state is held in memory, and while it is loaded the checkpoint's bytes besides: at most
 // twice its size in all. A state that is larger than that is read with Subscriber and
@@ -21,7 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -47,16 +44,18 @@ class LoadedState {
   [[nodiscard]] const std::string& origin() const { return origin_; }
 
   // As of a Subscriber; what they give is folded already, before they return.
-  [[nodiscard]] Item wait(Deadline deadline);
-  [[nodiscard]] Taken take(std::span<std::byte> record, Deadline deadline = Deadline::now());
-  template <TakenRecord Record>
-  [[nodiscard]] Taken take(Record& record, Deadline deadline = Deadline::now()) {
-    return take(std::as_writable_bytes(std::span(&record, 1)), deadline);
+  [[nodiscard]] Result<Item> next(Deadline deadline = Deadline::never());
+  [[nodiscard]] Result<Sequence> read_one(std::span<std::byte> record,
+                                          Deadline deadline = Deadline::never());
+  template <ReadableRecord Record>
+  [[nodiscard]] Result<Sequence> read_one(Record& record, Deadline deadline = Deadline::never()) {
+    return read_one(std::as_writable_bytes(std::span(&record, 1)), deadline);
   }
-  [[nodiscard]] std::optional<Event> take_event();
-  [[nodiscard]] Batch read(std::span<std::byte> rows, Deadline deadline = Deadline::now());
-  [[nodiscard]] Batch read(std::span<std::byte> rows, std::span<Sequence> sequences,
-                           Deadline deadline = Deadline::now());
+  [[nodiscard]] Result<Event> read_event();
+  [[nodiscard]] Result<Batch> read(std::span<std::byte> rows,
+                                   Deadline deadline = Deadline::never());
+  [[nodiscard]] Result<Batch> read(std::span<std::byte> rows, std::span<Sequence> sequences,
+                                   Deadline deadline = Deadline::never());
   void interrupt() noexcept { subscriber_.interrupt(); }
   [[nodiscard]] absl::StatusOr<int> fd() { return subscriber_.fd(); }
   [[nodiscard]] bool arm() { return subscriber_.arm(); }

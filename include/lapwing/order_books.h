@@ -2,9 +2,9 @@
 //
 //   lapwing::OrderBooks books;
 //   for (;;) {
-//     const lapwing::Item item = subscriber->wait(lapwing::Deadline::never());
-//     if (item.kind == lapwing::ItemKind::kEnded) return fail(subscriber->status());
-//     if (!books.take(item)) return fail("no orders");
+//     const auto item = subscriber->next();
+//     if (!item.ok()) return subscriber->status();
+//     if (!books.take(*item)) return fail("no orders");
 //     const lapwing::OrderBook* book = books.find_book(publisher_id, instrument_id);
 //     if (books.loading() || book == nullptr) continue;
 //     if (book->settled() && !book->stale()) trade(*book);

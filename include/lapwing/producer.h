@@ -3,12 +3,10 @@
 //   auto producer =
 //       lapwing::ChannelProducer::connect("/run/orders.sock", {}, std::chrono::seconds(5));
 //   if (!producer.ok()) return fail(producer.status());
-//   lapwing::Claim claim = producer->claim(sizeof order);
-//   if (claim.result == lapwing::Errc::kOk) {
-//     std::memcpy(claim.payload.data(), &order, sizeof order);
-//     claim.result = producer->commit(sizeof order, kNewOrder);
-//   }
-//   if (claim.result != lapwing::Errc::kOk) return fail(producer->status());
+//   const auto room = producer->claim(sizeof order);  // lapwing::Result<std::span<std::byte>>
+//   if (!room.ok()) return fail(producer->status());
+//   std::memcpy(room->data(), &order, sizeof order);
+//   if (!producer->commit(sizeof order, kNewOrder).ok()) return fail(producer->status());
 //
 // Every commit is visible to the consumer at once. No operation makes a system call but to wait, to
 // wake a consumer that sleeps, and now and then to see whether it is still there.
@@ -29,26 +27,15 @@
 #include "lapwing/channel.h"
 #include "lapwing/detail/channel_end.h"
 #include "lapwing/detail/frame_writer.h"
+#include "lapwing/result.h"
 #include "lapwing/sequence.h"
 
 namespace lapwing {
-
-// Room for a message, to be written and committed; valid until then, or until the next claim.
-struct Claim {
-  Errc result = Errc::kOk;
-  std::span<std::byte> payload;
-};
 
 // A message to be copied into the channel.
 struct Outgoing {
   std::span<const std::byte> payload;
   std::uint32_t type = 0;
-};
-
-// How many messages of a batch were sent, and what stopped the others.
-struct SentBatch {
-  Errc result = Errc::kOk;
-  std::size_t count = 0;
 };
 
 class ChannelListener;
@@ -67,34 +54,35 @@ class ChannelProducer : private ChannelEnd {
                                                               const ChannelOptions& options,
                                                               Deadline deadline);
 
-  // Room for a message of up to `size` bytes. A claim that was not committed is given up. If there
-  // is no room, what is staged becomes visible first, so a full channel never hides a message.
-  // kMisuse: `size` is above the maximum.
-  [[nodiscard]] Claim try_claim(std::size_t size);
-  [[nodiscard]] Claim claim(std::size_t size, Deadline deadline = Deadline::never());
+  // Room for a message of up to `size` bytes, valid until it is committed or until the next claim.
+  // A claim that was not committed is given up. If there is no room, what is staged becomes visible
+  // first, so a full channel never hides a message. kMisuse: `size` is above the maximum.
+  Result<std::span<std::byte>> try_claim(std::size_t size);
+  Result<std::span<std::byte>> claim(std::size_t size, Deadline deadline = Deadline::never());
 
   // Sends the first `actual` bytes of the claim, and with it whatever is staged. kMisuse: there is
   // no claim, or it is smaller.
-  [[nodiscard]] Errc commit(std::size_t actual, std::uint32_t type);
+  Result<> commit(std::size_t actual, std::uint32_t type);
   // As commit(), but the message stays hidden until the next commit(), commit_staged(), or claim
   // that finds no room: messages that are to be seen together, and cost one wake-up.
-  [[nodiscard]] Errc stage(std::size_t actual, std::uint32_t type);
-  [[nodiscard]] Errc commit_staged();
+  Result<> stage(std::size_t actual, std::uint32_t type);
+  Result<> commit_staged();
   // Gives the claim up. kMisuse: there is none.
-  [[nodiscard]] Errc abort();
+  Result<> abort();
 
   // Copies a message into the channel.
-  [[nodiscard]] Errc try_send(std::span<const std::byte> payload, std::uint32_t type);
-  [[nodiscard]] Errc send(std::span<const std::byte> payload, std::uint32_t type,
-                          Deadline deadline = Deadline::never());
-  // The same for many, in order; those that fit at a time become visible together.
-  [[nodiscard]] SentBatch try_send_batch(std::span<const Outgoing> messages);
-  [[nodiscard]] SentBatch send_batch(std::span<const Outgoing> messages,
-                                     Deadline deadline = Deadline::never());
+  Result<> try_send(std::span<const std::byte> payload, std::uint32_t type);
+  Result<> send(std::span<const std::byte> payload, std::uint32_t type,
+                Deadline deadline = Deadline::never());
+  // Sends many, in order, and returns how many were sent, also with an error. Those that fit at a
+  // time become visible together.
+  Result<std::size_t> try_send_batch(std::span<const Outgoing> messages);
+  Result<std::size_t> send_batch(std::span<const Outgoing> messages,
+                                 Deadline deadline = Deadline::never());
 
   // Commits what is staged and waits until the consumer has released everything. kOk also where it
   // had done so before it ended.
-  [[nodiscard]] Errc drain(Deadline deadline = Deadline::never());
+  Result<> drain(Deadline deadline = Deadline::never());
 
   // For an event loop. True: there was no room for `size` bytes, and fd() becomes readable when
   // there may be; then try again. False: try at once. It stands until the next operation of this
@@ -125,31 +113,31 @@ class ChannelProducer : private ChannelEnd {
   explicit ChannelProducer(ChannelHandle opened);
   Errc enter_to_claim(std::size_t size);
   Errc look_for_room(std::size_t size);
-  Claim claimed(Errc result) const;
+  Result<std::span<std::byte>> claimed(Errc result) const;
   Errc check_commit(std::size_t actual);
   void publish();
   // What is rarer.
   Errc no_room(FrameWriter::Room room);
   Errc wait_for_room(std::size_t size, Deadline deadline);
   Errc bad_commit(std::size_t actual);
-  [[nodiscard]] SentBatch send_each(std::span<const Outgoing> messages, Deadline deadline,
-                                    bool waits);
+  Result<std::size_t> send_each(std::span<const Outgoing> messages, Deadline deadline, bool waits);
 
   FrameWriter writer_;
 };
 
-// The hot path, for the caller's compiler to see. A Claim is put together once, at the end: one
-// that is copied lives in memory, and reading it back costs more than all else here.
+// The hot path, for the caller's compiler to see. The Result of a claim is put together once, at the
+// end: one that is copied lives in memory, and reading it back costs more than all else here.
 
 [[gnu::always_inline]] inline Errc ChannelProducer::look_for_room(std::size_t size) {
   const FrameWriter::Room room = writer_.claim(static_cast<std::uint32_t>(size));
   return room == FrameWriter::Room::kYes ? Errc::kOk : no_room(room);
 }
 
-[[gnu::always_inline]] inline Claim ChannelProducer::claimed(Errc result) const {
+[[gnu::always_inline]] inline Result<std::span<std::byte>> ChannelProducer::claimed(
+    Errc result) const {
   if (result != Errc::kOk) [[unlikely]]
-    return {result, {}};
-  return {result, writer_.payload()};
+    return result;
+  return writer_.payload();
 }
 
 [[gnu::always_inline]] inline Errc ChannelProducer::enter_to_claim(std::size_t size) {
@@ -162,11 +150,13 @@ class ChannelProducer : private ChannelEnd {
   return look_for_room(size);
 }
 
-[[gnu::always_inline]] inline Claim ChannelProducer::try_claim(std::size_t size) {
+[[gnu::always_inline]] inline Result<std::span<std::byte>> ChannelProducer::try_claim(
+    std::size_t size) {
   return claimed(enter_to_claim(size));
 }
 
-[[gnu::always_inline]] inline Claim ChannelProducer::claim(std::size_t size, Deadline deadline) {
+[[gnu::always_inline]] inline Result<std::span<std::byte>> ChannelProducer::claim(
+    std::size_t size, Deadline deadline) {
   Errc result = enter_to_claim(size);
   if (result == Errc::kWouldBlock) [[unlikely]]
     result = wait_for_room(size, deadline);
@@ -184,7 +174,8 @@ class ChannelProducer : private ChannelEnd {
   core().wake_peer();
 }
 
-[[gnu::always_inline]] inline Errc ChannelProducer::commit(std::size_t actual, std::uint32_t type) {
+[[gnu::always_inline]] inline Result<> ChannelProducer::commit(std::size_t actual,
+                                                               std::uint32_t type) {
   if (const Errc fits = check_commit(actual); fits != Errc::kOk) [[unlikely]]
     return fits;
   writer_.commit(static_cast<std::uint32_t>(actual), type);
@@ -192,7 +183,8 @@ class ChannelProducer : private ChannelEnd {
   return Errc::kOk;
 }
 
-[[gnu::always_inline]] inline Errc ChannelProducer::stage(std::size_t actual, std::uint32_t type) {
+[[gnu::always_inline]] inline Result<> ChannelProducer::stage(std::size_t actual,
+                                                              std::uint32_t type) {
   if (const Errc fits = check_commit(actual); fits != Errc::kOk) [[unlikely]]
     return fits;
   writer_.stage(static_cast<std::uint32_t>(actual), type);

@@ -3,7 +3,7 @@
 //   auto publisher =
 //       lapwing::Publisher::open({.directory = "./es", .record_bytes = sizeof(Quote)});
 //   if (!publisher.ok()) return fail(publisher.status());
-//   if (publisher->publish(quote) == lapwing::kNoSequence) return fail(publisher->last_error());
+//   if (!publisher->publish(quote).ok()) return publisher->last_error();
 //
 // publish() makes no system call and takes no lock, except in three cases: the first record after
 // an idle period writes an eventfd; a journal that is a whole ring behind makes it wait; the first
@@ -16,13 +16,11 @@
 // of io_uring are the kernel's. PublisherOptions::threads places them all (docs/tuning.md).
 //
 // Fork: in a child that this process forks, the publisher is another process's. Every call there
-// answers kForked (publish: kNoSequence, with kForked in status() and last_error()), head() is that
-// of the fork, what only the ring or the threads know is 0, and the destructor does nothing. The
+// answers kForked, head() is that of the fork, what only the ring or the threads know is 0, and the destructor does nothing. The
 // session goes on here. The child holds nothing of it: when this process ends, another publisher
 // can begin at once, whatever the child does. A publisher that the child opens is its own.
 //
-// Errors are values. publish() returns kNoSequence when it published nothing, and last_error() says
-// why. Publishing ends for good when the journal fails under OnJournalFailure::kStop, and with
+// Errors are values: last_error() has the words of those that publish() returns. Publishing ends for good when the journal fails under OnJournalFailure::kStop, and with
 // close(); status() says why. Nothing is lost silently: what a failed journal does not hold is in
 // the ring's header, in the log and in the answer to every subscriber that joins.
 //
@@ -54,6 +52,7 @@
 #include "lapwing/error.h"
 #include "lapwing/journal_state.h"
 #include "lapwing/log.h"
+#include "lapwing/result.h"
 #include "lapwing/schema.h"
 #include "lapwing/sequence.h"
 #include "lapwing/thread_placement.h"
@@ -190,39 +189,45 @@ class Publisher {
   // Closes, if close() was not called; see there.
   ~Publisher();
 
-  // Publishes one record of record_bytes() bytes and returns its sequence, or kNoSequence where
-  // nothing was published. Waits, at most until the deadline if there is one, only for the journal.
-  [[nodiscard]] Sequence publish(std::span<const std::byte> record);
-  [[nodiscard]] Sequence publish(std::span<const std::byte> record, Deadline deadline);
+  // Publishes one record of record_bytes() bytes and gives its sequence. Waits, at most until the
+  // deadline if there is one, only for the journal.
+  // Errors: kRecordSize, kTimedOut, kWouldBlock (with Deadline::now()), kInterrupted, kMisuse;
+  // publishing goes on. Every other one is that of status(), for good.
+  [[nodiscard]] Result<Sequence> publish(std::span<const std::byte> record) {
+    return result_of(publish_bytes(record));
+  }
+  [[nodiscard]] Result<Sequence> publish(std::span<const std::byte> record, Deadline deadline) {
+    return result_of(publish_bytes(record, deadline));
+  }
   // A record whose size the compiler knows: the fastest, without a call. On a described bus the
   // description of each type with a LAPWING_RECORD is compared with that of the bus at its first
   // record. If they differ: kRecordSize, with the field that differs. Of other structs only the
   // size is compared.
   template <PlainRecord Record>
-  [[nodiscard, gnu::always_inline]] Sequence publish(const Record& record) {
+  [[nodiscard, gnu::always_inline]] Result<Sequence> publish(const Record& record) {
     detail::PublishPath& path = *path_;
     if (!path.admits_next() || path.accepted_tag != detail::record_tag<Record>()) [[unlikely]] {
-      return publish_copy<Record>(std::bit_cast<detail::RecordBytes<sizeof(Record)>>(record));
+      return result_of(
+          publish_copy<Record>(std::bit_cast<detail::RecordBytes<sizeof(Record)>>(record)));
     }
     const Sequence n = path.publish(record);
     return path.attention.is_raised() ? attend() : n;
   }
   template <PlainRecord Record>
-  [[nodiscard]] Sequence publish(const Record& record, Deadline deadline) {
-    if (!accepts<Record>()) return kNoSequence;
+  [[nodiscard]] Result<Sequence> publish(const Record& record, Deadline deadline) {
+    if (!accepts<Record>()) return Errc::kRecordSize;
     return publish(std::as_bytes(std::span(&record, 1)), deadline);
   }
   // Publishes records.size() / record_bytes() records laid end to end, in order: for structs,
   // std::as_bytes(std::span(quotes)). Readers may take each at once; head moves at the end or before
-  // a wait. Returns the sequence of the last, or kNoSequence where not all of them were published:
-  // head() says how far it came. Where the size is no multiple of a record's, none is published.
-  [[nodiscard]] Sequence publish_batch(std::span<const std::byte> records,
-                                       Deadline deadline = Deadline::never());
+  // a wait. Gives the sequence of the last one that was published, also with an error, or kNoSequence
+  // if none was. Where the size is no multiple of a record's, none is published.
+  [[nodiscard]] Result<Sequence> publish_batch(std::span<const std::byte> records,
+                                               Deadline deadline = Deadline::never());
   // Why publishing has ended; ok while it has not. By the publishing thread.
   [[nodiscard]] const absl::Status& status() const;
-  // Why the last publish() that returned kNoSequence did: kRecordSize, kTimedOut, kWouldBlock (with
-  // Deadline::now()), kInterrupted, kMisuse (publishing goes on), or status(). A later success does
-  // not clear it. By the publishing thread.
+  // Why the last publish() that failed did. A later success does not clear it. By the publishing
+  // thread.
   [[nodiscard]] const absl::Status& last_error() const;
 
   // Waits until everything published is durable.
@@ -258,12 +263,21 @@ class Publisher {
   friend struct PublisherAccess;
   struct State;
   explicit Publisher(std::shared_ptr<State> state);
+  // kNoSequence: nothing was published. In one register, and what is cold in tail position.
+  Sequence publish_bytes(std::span<const std::byte> record);
+  Sequence publish_bytes(std::span<const std::byte> record, Deadline deadline);
+  [[gnu::cold]] Errc why_not_published() const;
+  Result<Sequence> result_of(Sequence published) const {
+    if (published == kNoSequence) [[unlikely]]
+      return why_not_published();
+    return published;
+  }
   [[gnu::cold]] Sequence attend();
   // By value, so that the caller's record need not be in memory.
   template <typename Record>
   [[gnu::noinline, gnu::cold]] Sequence publish_copy(detail::RecordBytes<sizeof(Record)> copy) {
     if (!accepts<Record>()) return kNoSequence;
-    return publish(std::span<const std::byte>(copy.bytes));
+    return publish_bytes(std::span<const std::byte>(copy.bytes));
   }
   // False if the type's description differs from that of the bus; last_error() is then set.
   template <typename Record>

@@ -8,9 +8,9 @@
 //       {.directory = "./es",
 //        .start = position ? lapwing::Start::after(*position) : lapwing::Start::oldest()});
 //   ...
-//   const lapwing::Batch batch = subscriber->read(rows, std::chrono::milliseconds(500));
-//   if (batch.kind == lapwing::Batch::Kind::kRecords) {
-//     const auto records = std::span(rows).first(batch.count * batch.row_bytes);
+//   const auto batch = subscriber->read(rows, std::chrono::milliseconds(500));
+//   if (batch.ok() && batch->kind == lapwing::ItemKind::kRecord) {
+//     const auto records = std::span(rows).first(batch->count * batch->row_bytes);
 //     absl::Status done = recording->append(lapwing::RecordBatch::of(*subscriber, records));
 //   }
 //   absl::Status durable = recording->commit();  // now and then

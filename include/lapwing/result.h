@@ -18,6 +18,7 @@ namespace lapwing {
 template <typename Value = void>
 class [[nodiscard]] Result {
  public:
+  constexpr Result() = default;
   constexpr Result(Value value) : value_(std::move(value)) {}
   // `value`: what was produced nevertheless, as the number of messages that were sent.
   constexpr Result(Errc error, Value value = {}) : error_(error), value_(std::move(value)) {}
@@ -37,7 +38,7 @@ class [[nodiscard]] Result {
 
  private:
   Errc error_ = Errc::kOk;
-  Value value_;
+  Value value_ = {};
 };
 
 // Of a call that produces nothing.

@@ -1,23 +1,23 @@
 // The subscriber: one process's read end of a bus. It joins at any point, misses nothing that the
 // journal keeps, and says so, in order, where it cannot.
 //
-//   auto subscriber = lapwing::Subscriber::open({.directory = "./es"});
-//   Quote quote;
+//   auto bus = lapwing::Subscriber::open({.directory = "./es"});
+//   if (!bus.ok()) return bus.status();
 //   for (;;) {
-//     const lapwing::Taken taken = subscriber->take(quote, lapwing::Deadline::never());
-//     if (taken.result == lapwing::Errc::kOk) {
-//       on_quote(taken.sequence, quote);
-//     } else if (taken.result == lapwing::Errc::kEventDue) {
-//       if (const auto event = subscriber->take_event()) on_event(*event);
-//     } else {
-//       return fail(lapwing::name_of(taken.result), subscriber->status());
+//     const auto item = bus->next();
+//     if (!item.ok()) return bus->status();
+//     if (const auto quote = item->record_as<Quote>()) {
+//       on_quote(item->sequence, *quote);
+//     } else if (item->event != nullptr) {
+//       on_event(*item->event);
 //     }
 //   }
 //
 // Three ways to read, which may be mixed; each continues where the last one ended:
-//   take   one record into the caller's memory, and nothing else: the fastest
-//   read   rows of records or of a state, as many as are there, or one event
-//   wait   the next record, in place, or the next event
+//   next      the next record, in place, or the next event
+//   read      rows of records or of a state, as many as are there, or one event
+//   read_one  one record into the caller's memory: the fastest. Events are left to read_event
+// Each waits until its deadline. Deadline::now() does not wait, and is answered with kWouldBlock.
 //
 // Everything but opening happens inside them: finding the bus, the handshake and the flush, journal
 // and ring, gaps, a publisher's death and return. Records and events come in one order, and an
@@ -44,7 +44,7 @@
 // Deadline::now() passes over a limited number, so that a busy bus does not hold it.
 //
 // Fork: in a child that this process forks, the subscriber is another process's. Every call there
-// answers kForked (wait and take_event: kEnded), arm() and live() are false, head(), lag() and
+// answers kForked, arm() and live() are false, head(), lag() and
 // durable() are 0, and the destructor does nothing. position(), counters() and ages() are those of
 // the fork where no call was under way, and a subscriber that the child opens at position() goes on
 // from there. This one notices nothing.
@@ -72,6 +72,7 @@
 #include "lapwing/detail/read_path.h"
 #include "lapwing/error.h"
 #include "lapwing/gap.h"
+#include "lapwing/result.h"
 #include "lapwing/schema.h"
 #include "lapwing/sequence.h"
 #include "lapwing/thread_placement.h"
@@ -199,70 +200,58 @@ struct SubscriberOptions {
   bool observes = false;
 };
 
-enum class ItemKind : std::uint32_t {
-  kNothing = 0,   // nothing by the deadline, or interrupt(), or misuse: take() and read() say
-  kRecord = 1,    // `record` is record `sequence`
-  kGap = 2,       // Event::gap: what the ring did not give; fillable: the journal has it
-  kLost = 3,      // Event::gap: what nothing can give; counted as lost. count() is 0 where a
+// What an event says. docs/events.md shows what comes, item by item.
+enum class EventKind : std::uint32_t {
+  kGap = 1,       // Event::gap: what the ring did not give; fillable: the journal has it
+  kLost = 2,      // Event::gap: what nothing can give; counted as lost. count() is 0 where a
                   // power cut took only records that this subscriber has already; text says so
-  kSession = 4,   // a session begins at `sequence`: the first one, or the next. text, if any: its
+  kSession = 3,   // a session begins at `sequence`: the first one, or the next. text, if any: its
                   // publisher has no place for another client, and what that means
-  kReset = 5,     // another history: a new journal starts at `sequence`; text says why. With
+  kReset = 4,     // another history: a new journal starts at `sequence`; text says why. With
                   // records that fold() is not for the subscriber ends instead
-  kCaughtUp = 6,  // everything up to the join, `sequence`, has been delivered
-  kStale = 7,     // the publisher lives but has been silent for stale_after
-  kPublisherGone = 8,  // the publisher ended without closing; waiting for the next
-  kClosed = 9,         // the session was closed cleanly after `sequence`; all was delivered
-  kEnded = 10,         // nothing more will come, all is closed; status() says why
-  kState = 11,         // `record` is an entry of the state; `sequence` is its place where the fold
-                       // has one (Fold::place_of), else 0
-  kSnapshotComplete = 12,  // the state is complete, as of `sequence`; text says from which
-                           // checkpoint, and which newer ones were passed over and why
-  kNoSnapshot = 13,        // no checkpoint can be used, text says why; `sequence`, the oldest that
-                           // is kept, comes first. What is before it is lost to a state.
-                           // After a gap (Event::gap) the state stays as it is, and record
-                           // `sequence` comes next
-  kBehind = 14,            // it has fallen behind by behind_records or behind_time, without a gap;
-                           // `sequence` is the one before the next, text says by how much
-  kLive = 15,              // it has taken everything, or is at most half of its limits behind: the
-                           // first time, and after each kBehind, kGap, kLost, kReset,
-                           // kPublisherGone and kClosed. `sequence` is the one before the next
+  kCaughtUp = 5,  // everything up to the join, `sequence`, has been delivered
+  kStale = 6,     // the publisher lives but has been silent for stale_after
+  kPublisherGone = 7,     // the publisher ended without closing; waiting for the next
+  kClosed = 8,            // the session was closed cleanly after `sequence`; all was delivered
+  kSnapshotComplete = 9,  // the state is complete, as of `sequence`; text says from which
+                          // checkpoint, and which newer ones were passed over and why
+  kNoSnapshot = 10,       // no checkpoint can be used, text says why; `sequence`, the oldest that
+                          // is kept, comes first. What is before it is lost to a state.
+                          // After a gap (Event::gap) the state stays as it is, and record
+                          // `sequence` comes next
+  kBehind = 11,           // it has fallen behind by behind_records or behind_time, without a gap;
+                          // `sequence` is the one before the next, text says by how much
+  kLive = 12,             // it has taken everything, or is at most half of its limits behind: the
+                          // first time, and after each kBehind, kGap, kLost, kReset,
+                          // kPublisherGone and kClosed. `sequence` is the one before the next
 };
 
 // Stable identifiers, shown by commands and in JSON.
-constexpr const char* name_of(ItemKind kind) {
+constexpr const char* name_of(EventKind kind) {
   switch (kind) {
-    case ItemKind::kNothing:
-      return "nothing";
-    case ItemKind::kRecord:
-      return "record";
-    case ItemKind::kGap:
+    case EventKind::kGap:
       return "gap";
-    case ItemKind::kLost:
+    case EventKind::kLost:
       return "lost";
-    case ItemKind::kSession:
+    case EventKind::kSession:
       return "session";
-    case ItemKind::kReset:
+    case EventKind::kReset:
       return "reset";
-    case ItemKind::kCaughtUp:
+    case EventKind::kCaughtUp:
       return "caught-up";
-    case ItemKind::kStale:
+    case EventKind::kStale:
       return "stale";
-    case ItemKind::kPublisherGone:
+    case EventKind::kPublisherGone:
       return "publisher-gone";
-    case ItemKind::kClosed:
+    case EventKind::kClosed:
       return "closed";
-    case ItemKind::kEnded:
-      return "ended";
-    case ItemKind::kState:
-      return "state";
-    case ItemKind::kSnapshotComplete:
+    case EventKind::kSnapshotComplete:
       return "snapshot-complete";
-    case ItemKind::kNoSnapshot:
+    case EventKind::kNoSnapshot:
       return "no-snapshot";
-    case ItemKind::kBehind:
+    case EventKind::kBehind:
       return "behind";
-    case ItemKind::kLive:
+    case EventKind::kLive:
       return "live";
   }
   return "unknown";
@@ -270,7 +259,7 @@ constexpr const char* name_of(ItemKind kind) {
 
 // What is not a record, whole: nothing of it has to be asked for elsewhere.
 struct Event {
-  ItemKind kind = ItemKind::kNothing;
+  EventKind kind = {};
   Sequence sequence = kNoSequence;
   Gap gap = {};  // kGap, kLost; of OnGap::kSnapshot also kSnapshotComplete and kNoSnapshot
   // Of the records that follow.
@@ -294,56 +283,50 @@ struct Event {
   OnGap on_gap = OnGap::kFill;      // kGap: what is done about it
   std::string fold = {};            // of a state that was loaded
   std::uint64_t state_entries = 0;  // kSnapshotComplete: of the state
-  // In words: why a reset or a loss, which checkpoint, how a session ended, why the subscriber did;
-  // of kCaughtUp, why what was joined is not durable. Empty if it needs none.
+  // In words: why a reset or a loss, which checkpoint, how a session ended; of kCaughtUp, why what
+  // was joined is not durable. Empty if it needs none.
   std::string text = {};
 };
 
-// What take() fills: a plain struct, and no view of one.
+// What read_one() fills: a plain struct, and no view of one.
 template <typename Record>
-concept TakenRecord =
+concept ReadableRecord =
     detail::PlainStruct<Record> && !std::convertible_to<Record&, std::span<std::byte>>;
 
-// What wait() gives.
+enum class ItemKind : std::uint32_t { kRecord = 1, kState = 2, kEvent = 3 };
+
+// What next() gives.
 struct Item {
-  ItemKind kind = ItemKind::kNothing;
-  Sequence sequence = kNoSequence;
+  ItemKind kind = ItemKind::kRecord;
+  Sequence sequence = kNoSequence;  // of an entry of a state its place, where the fold has one
+                                    // (Fold::place_of), else 0
   std::span<const std::byte> record = {};  // kRecord, kState; valid until the next call
-  const Event* event = nullptr;            // every other kind but kNothing; likewise
+  const Event* event = nullptr;            // kEvent; likewise
   std::uint64_t conflated = 0;  // by a ConflatedReader: older ones of its key that it stands for
 
+  [[nodiscard]] bool is(EventKind wanted) const {
+    return event != nullptr && event->kind == wanted;
+  }
   // A copy of the record; nothing where there is none, or where it has another size.
-  template <TakenRecord Record>
+  template <ReadableRecord Record>
   [[nodiscard]] std::optional<Record> record_as() const {
     return kind == ItemKind::kRecord ? detail::copy_as<Record>(record) : std::nullopt;
   }
 };
 
-// What take() gives. kOk: a record. kWouldBlock, kTimedOut, kInterrupted: nothing came. kEventDue:
-// an event or a state stands before the next record: take_event(), read() or wait() gives it.
-// kRecordSize: the bus has records of another size; with `expect` it is the end. kMisuse: another
-// call is under way. Anything else is the end and stays: kClosed after a clean close with
-// end_at_close, else as status() says.
-struct Taken {
-  Errc result = Errc::kOk;
-  Sequence sequence = kNoSequence;
-};
-
-// What read() gives. kOk: rows, or one event. The last event, kEnded, comes with the result that
-// says why (kClosed, kPublisherGone …), and again with every later call. Otherwise as of take().
-// kTooSmall: the memory does not hold a row of row_bytes, or a column has no place; nothing was
-// consumed. All rows of a batch are of one session, one size and one kind, and their sequences
-// follow one another, but where they stand in a column beside the rows.
+// What read() gives: rows, or one event. All rows are of one session, one size and one kind, and
+// their sequences follow one another, but where they stand in a column beside the rows.
 struct Batch {
-  enum class Kind : std::uint32_t { kNothing, kRecords, kState, kEvent };
-
-  Errc result = Errc::kOk;
-  Kind kind = Kind::kNothing;
-  Sequence first = kNoSequence;  // of the first record
-  std::size_t count = 0;         // rows
-  std::uint32_t row_bytes = 0;
+  ItemKind kind = ItemKind::kRecord;
+  Sequence first = kNoSequence;                  // of the first record
+  std::size_t count = 0;                         // rows
+  std::uint32_t row_bytes = 0;                   // with kTooSmall, what a row needs
   std::shared_ptr<const Event> event = nullptr;  // kEvent; otherwise null
   std::uint64_t conflated = 0;                   // as in Item, of all rows
+
+  [[nodiscard]] bool is(EventKind wanted) const {
+    return event != nullptr && event->kind == wanted;
+  }
 };
 
 struct SubscriberCounters {
@@ -373,54 +356,63 @@ class Subscriber {
   Subscriber& operator=(Subscriber&&) noexcept;
   ~Subscriber();
 
-  // Copies the next record; `record` has the size of the bus's records. With Deadline::now() it
-  // does not wait for records; while no bus is attached it may make system calls to look for one.
-  [[nodiscard]] Taken take(std::span<std::byte> record, Deadline deadline = Deadline::now()) {
-    if (record.size() == path_->record_bytes && path_->take_bytes(record.data(), looks(deadline)))
-        [[likely]] {
-      return {Errc::kOk, path_->next - 1};
-    }
-    return take_further(record, deadline);
-  }
-  // A record whose size the compiler knows: the fastest, without a call where the record is there
-  // or comes soon.
-  template <TakenRecord Record>
-  [[nodiscard, gnu::always_inline]] Taken take(Record& record,
-                                               Deadline deadline = Deadline::now()) {
-    if (path_->take(record, looks(deadline))) [[likely]] {
-      return {Errc::kOk, path_->next - 1};
-    }
-    alignas(Record)
-        std::byte late[sizeof(Record)];  // so that `record` itself need not be in memory
-    const Taken taken = take_further(late, deadline);
-    if (taken.result == Errc::kOk) std::memcpy(&record, late, sizeof late);
-    return taken;
-  }
+  // What the calls that read answer without a record or an event. Nothing came: kWouldBlock,
+  // kTimedOut, kInterrupted. The call had no effect: kMisuse (another one is under way), kTooSmall
+  // (the memory holds no row of Batch::row_bytes, or a column has no place), kEventDue,
+  // kRecordSize of read_one. Everything else is the end and stays: kClosed after a clean close with
+  // end_at_close, else the error of status(), which has the words.
 
-  // The event that is due now, if one is. Nothing where an entry of a state is due: only read() and
-  // wait() give those.
-  [[nodiscard]] std::optional<Event> take_event();
+  // The next record in place, or the next event. For busy waits better than a loop of one's own:
+  // it looks at nothing but the next slot meanwhile. As read_one(), where that may wait: an
+  // interrupt or a deadline that has passed is seen after some 1,000 such looks, about 30 us.
+  [[nodiscard]] Result<Item> next(Deadline deadline = Deadline::never()) {
+    if (path_->take_bytes(path_->place, looks(deadline))) [[likely]] {
+      return Item{ItemKind::kRecord, path_->next - 1, {path_->place, path_->record_bytes}};
+    }
+    return next_further(deadline);
+  }
 
   // Copies rows, end to end, as many as are there and fit; waits until there is one, or an event.
-  // kTooSmall is returned at once, and again until the memory holds a row.
   // A reader that keeps up with a busy publisher first lets it get ahead for about a microsecond:
   // taking each line while it is written slows both down.
-  [[nodiscard]] Batch read(std::span<std::byte> rows, Deadline deadline = Deadline::now());
+  [[nodiscard]] Result<Batch> read(std::span<std::byte> rows,
+                                   Deadline deadline = Deadline::never());
   // The same with a column beside the rows, of which each gets its sequence; of a state, its place
   // (Item). No more rows than it has places. With `instruments` this fills a batch with records
   // that do not follow one another, of which the other read() gives one run at a time.
-  [[nodiscard]] Batch read(std::span<std::byte> rows, std::span<Sequence> sequences,
-                           Deadline deadline = Deadline::now());
+  [[nodiscard]] Result<Batch> read(std::span<std::byte> rows, std::span<Sequence> sequences,
+                                   Deadline deadline = Deadline::never());
 
-  // The next record in place, or the next event. For busy waits better than a loop of one's own:
-  // it looks at nothing but the next slot meanwhile. As take(), where that may wait: an interrupt
-  // or a deadline that has passed is seen after some 1,000 such looks, about 30 us.
-  [[nodiscard]] Item wait(Deadline deadline) {
-    if (path_->take_bytes(path_->place, looks(deadline))) [[likely]] {
-      return {ItemKind::kRecord, path_->next - 1, {path_->place, path_->record_bytes}};
+  // Copies the next record, and gives its sequence; `record` has the size of the bus's records.
+  // kEventDue: an event or an entry of a state stands before it. kRecordSize: the bus has records
+  // of another size; with `expect` it is the end. With Deadline::now() it does not wait for
+  // records; while no bus is attached it may make system calls to look for one.
+  [[nodiscard]] Result<Sequence> read_one(std::span<std::byte> record,
+                                          Deadline deadline = Deadline::never()) {
+    if (record.size() == path_->record_bytes && path_->take_bytes(record.data(), looks(deadline)))
+        [[likely]] {
+      return path_->next - 1;
     }
-    return wait_further(deadline);
+    return read_one_further(record, deadline);
   }
+  // A record whose size the compiler knows: the fastest, without a call where the record is there
+  // or comes soon.
+  template <ReadableRecord Record>
+  [[nodiscard, gnu::always_inline]] Result<Sequence> read_one(
+      Record& record, Deadline deadline = Deadline::never()) {
+    if (path_->take(record, looks(deadline))) [[likely]] {
+      return path_->next - 1;
+    }
+    alignas(Record)
+        std::byte late[sizeof(Record)];  // so that `record` itself need not be in memory
+    const Result<Sequence> sequence = read_one_further(late, deadline);
+    if (sequence.ok()) std::memcpy(&record, late, sizeof late);
+    return sequence;
+  }
+
+  // The event that is due now. kWouldBlock: none is. kEventDue: an entry of a state is, which only
+  // next() and read() give.
+  [[nodiscard]] Result<Event> read_event();
 
   // Ends the wait that is under way, or else the next one. From any thread, also from a signal
   // handler.
@@ -443,7 +435,7 @@ class Subscriber {
   [[nodiscard]] std::uint32_t record_bytes() const;
   [[nodiscard]] Id128 session_id() const;
 
-  // Why nothing more will come (kEnded): ok after a clean close with end_at_close; kPublisherGone
+  // Why nothing more will come: ok after a clean close with end_at_close; kPublisherGone
   // (it died or closed, and nobody came within `reattach`), kNoBus (nobody came at all),
   // kStoppedAtGap, kTimedOut, kNoJournal, kRefused, …
   [[nodiscard]] const absl::Status& status() const;
@@ -485,8 +477,8 @@ class Subscriber {
   std::uint32_t looks(Deadline deadline) const {
     return deadline == Deadline::now() ? 0 : path_->looks;
   }
-  Taken take_further(std::span<std::byte> record, Deadline deadline);
-  Item wait_further(Deadline deadline);
+  Result<Sequence> read_one_further(std::span<std::byte> record, Deadline deadline);
+  Result<Item> next_further(Deadline deadline);
   StateHandle state_;
   detail::ReadPath* path_;  // state_'s
 };

@@ -2,9 +2,7 @@
 //
 //   auto publisher = lapwing::TypedPublisher<Signal>::open({.directory = "./signals"});
 //   if (!publisher.ok()) return fail(publisher.status());
-//   if (publisher->publish(signal) == lapwing::kNoSequence) {
-//     return fail((*publisher)->last_error());
-//   }
+//   if (!publisher->publish(signal).ok()) return (*publisher)->last_error();
 //
 // Everything that does not take a record is that of the Publisher, by `->`.
 //
@@ -73,22 +71,22 @@ class TypedPublisher {
   }
 
   // As Publisher::publish and publish_batch.
-  [[nodiscard, gnu::always_inline]] Sequence publish(const Record& record) {
+  [[nodiscard, gnu::always_inline]] Result<Sequence> publish(const Record& record) {
     if constexpr (kTimeOffset) {
       return publisher_.publish(stamped(record, clock_.utc_ns()));
     } else {
       return publisher_.publish(record);
     }
   }
-  [[nodiscard]] Sequence publish(const Record& record, Deadline deadline) {
+  [[nodiscard]] Result<Sequence> publish(const Record& record, Deadline deadline) {
     if constexpr (kTimeOffset) {
       return publisher_.publish(stamped(record, clock_.utc_ns()), deadline);
     } else {
       return publisher_.publish(record, deadline);
     }
   }
-  [[nodiscard]] Sequence publish_batch(std::span<const Record> records,
-                                       Deadline deadline = Deadline::never()) {
+  [[nodiscard]] Result<Sequence> publish_batch(std::span<const Record> records,
+                                               Deadline deadline = Deadline::never()) {
     if constexpr (kTimeOffset) {
       return publish_stamped(records, deadline);
     } else {
@@ -109,8 +107,9 @@ class TypedPublisher {
     std::memcpy(reinterpret_cast<std::byte*>(&record) + *kTimeOffset, &utc_ns, sizeof utc_ns);
     return record;
   }
-  Sequence publish_stamped(std::span<const Record> records, Deadline deadline) {
+  Result<Sequence> publish_stamped(std::span<const Record> records, Deadline deadline) {
     std::array<std::byte, kStampedAtOnce * sizeof(Record)> block;
+    Sequence published = kNoSequence;
     for (;;) {
       const std::size_t count = std::min(records.size(), kStampedAtOnce);
       const auto bytes = std::span(block).first(count * sizeof(Record));
@@ -119,9 +118,10 @@ class TypedPublisher {
       for (std::size_t at = *kTimeOffset; at < bytes.size(); at += sizeof(Record)) {
         std::memcpy(&bytes[at], &utc_ns, sizeof utc_ns);
       }
-      const Sequence last = publisher_.publish_batch(bytes, deadline);
+      const Result<Sequence> last = publisher_.publish_batch(bytes, deadline);
+      if (*last != kNoSequence) published = *last;
       records = records.subspan(count);
-      if (last == kNoSequence || records.empty()) return last;
+      if (!last.ok() || records.empty()) return {last.error(), published};
     }
   }
 

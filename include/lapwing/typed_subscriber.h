@@ -4,8 +4,8 @@
 //   auto subscriber = lapwing::TypedSubscriber<Signal>::open({.directory = "./signals"});
 //   Signal signal;
 //   while (true) {
-//     const lapwing::Taken taken = subscriber->take(signal, lapwing::Deadline::never());
-//     …  // as of Subscriber::take
+//     const auto sequence = subscriber->read_one(signal);
+//     …  // as of Subscriber::read_one
 //   }
 //
 // Everything that does not take a record is that of the Subscriber, by `->`.
@@ -23,7 +23,7 @@
 
 namespace lapwing {
 
-template <TakenRecord Record>
+template <ReadableRecord Record>
 class TypedSubscriber {
  public:
   // As Subscriber::open, with schema_of<Record>() for the options' `expect`; another one there is
@@ -40,16 +40,17 @@ class TypedSubscriber {
     return TypedSubscriber(*std::move(opened));
   }
 
-  // As Subscriber::take and read; the rows of a state are none of these records: read them by `->`.
-  [[nodiscard, gnu::always_inline]] Taken take(Record& record,
-                                               Deadline deadline = Deadline::now()) {
-    return subscriber_.take(record, deadline);
+  // As Subscriber::read_one and read; the rows of a state are none of these records: read them by `->`.
+  [[nodiscard, gnu::always_inline]] Result<Sequence> read_one(
+      Record& record, Deadline deadline = Deadline::never()) {
+    return subscriber_.read_one(record, deadline);
   }
-  [[nodiscard]] Batch read(std::span<Record> records, Deadline deadline = Deadline::now()) {
+  [[nodiscard]] Result<Batch> read(std::span<Record> records,
+                                   Deadline deadline = Deadline::never()) {
     return subscriber_.read(std::as_writable_bytes(records), deadline);
   }
-  [[nodiscard]] Batch read(std::span<Record> records, std::span<Sequence> sequences,
-                           Deadline deadline = Deadline::now()) {
+  [[nodiscard]] Result<Batch> read(std::span<Record> records, std::span<Sequence> sequences,
+                                   Deadline deadline = Deadline::never()) {
     return subscriber_.read(std::as_writable_bytes(records), sequences, deadline);
   }
 

@@ -6,11 +6,11 @@
 //   auto tick = set->add_timer(std::chrono::seconds(1), kTick, std::chrono::seconds(1));
 //   ...                                          // each is an absl::StatusOr<lapwing::SourceId>
 //   for (;;) {
-//     const lapwing::Ready ready = set->wait(lapwing::Deadline::never());
-//     if (ready.result != lapwing::Errc::kOk) break;  // kInterrupted
-//     if (ready.token == kEs) take_from(es_bus);      // es_bus.take(quote, Deadline::now()) …
-//     if (ready.token == kOrders) take_from(orders_in);
-//     if (ready.token == kTick) report();
+//     const lapwing::Result<lapwing::Ready> ready = set->wait(lapwing::Deadline::never());
+//     if (!ready.ok()) break;                       // kInterrupted
+//     if (ready->token == kEs) take_from(es_bus);   // with Deadline::now()
+//     if (ready->token == kOrders) take_from(orders_in);
+//     if (ready->token == kTick) report();
 //   }
 //
 // wait() says which source has something, and takes nothing from it: the caller then asks the
@@ -55,7 +55,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "lapwing/error.h"
+#include "lapwing/result.h"
 #include "lapwing/waiting.h"
 
 namespace lapwing {
@@ -78,7 +78,6 @@ struct WaitSetOptions {
 };
 
 enum class SourceKind : std::uint32_t {
-  kNone = 0,
   kSubscriber = 1,
   kConflatedReader = 2,
   kLoadedState = 3,
@@ -94,14 +93,12 @@ enum class SourceKind : std::uint32_t {
 // Names a source within its set; never used again there. 0 is none.
 using SourceId = std::uint64_t;
 
-// Which source is ready. kOk: that of the other members. kTimedOut, kWouldBlock, kInterrupted:
-// none. kMisuse: another call is under way. kForked.
+// Which source is ready.
 struct Ready {
-  Errc result = Errc::kOk;
-  SourceKind kind = SourceKind::kNone;
-  std::uint64_t token = 0;  // as it was given to add()
+  SourceKind kind = {};
+  std::uint32_t events = 0;  // kDescriptor: of poll(2), POLLERR and POLLHUP included
+  std::uint64_t token = 0;   // as it was given to add()
   SourceId source = 0;
-  std::uint32_t events = 0;       // kDescriptor: of poll(2), POLLERR and POLLHUP included
   std::uint64_t expirations = 0;  // kTimer: since it was last ready
 };
 
@@ -138,13 +135,14 @@ class WaitSet {
   [[nodiscard]] absl::StatusOr<SourceId> add_timer(Deadline at, std::uint64_t token,
                                                    std::chrono::nanoseconds every = {});
   // Sets a timer anew; Deadline::never() stops it. kNotFound: `timer` is none of this set.
-  [[nodiscard]] Errc set_timer(SourceId timer, Deadline at, std::chrono::nanoseconds every = {});
+  Result<> set_timer(SourceId timer, Deadline at, std::chrono::nanoseconds every = {});
   // kNotFound: it is not in the set (any more).
-  [[nodiscard]] Errc remove(SourceId source);
+  Result<> remove(SourceId source);
   [[nodiscard]] std::size_t size() const;  // sources
 
-  // The next source that is ready; waits until one is.
-  [[nodiscard]] Ready wait(Deadline deadline);
+  // The next source that is ready; waits until one is. Errors: kTimedOut, kWouldBlock, kInterrupted;
+  // kMisuse (another call is under way); kForked.
+  Result<Ready> wait(Deadline deadline);
 
   // Ends the wait that is under way, or else the next one. From any thread, also from a signal
   // handler.

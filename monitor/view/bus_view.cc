@@ -12,6 +12,7 @@
 #include "monitor/view/view_books.h"
 #include "monitor/view/view_quotes.h"
 #include "monitor/view/view_records.h"
+#include "os/deadline.h"
 #include "os/kernel.h"
 #include "os/start_thread.h"
 #include "subscribers/record_identity.h"
@@ -110,7 +111,7 @@ absl::Status BusView::follow() {
     // Once it is due, the rest of what belongs together is waited for.
     const std::uint64_t until_ns =
         monotonic_ns() < due_ns_ ? due_ns_ : after_ns(due_ns_, kViewIntervalNs);
-    const Batch batch = source_->read(room(), Deadline::at_monotonic_ns(until_ns));
+    const Result<Batch> batch = source_->read(room(), Deadline::at_monotonic_ns(until_ns));
     if (const absl::Status taken = take(batch); !taken.ok()) return taken;
     if (is_due()) publish();
   }
@@ -193,39 +194,41 @@ bool BusView::is_due() const {
          (content_->is_settled() || now_ns >= after_ns(due_ns_, kViewIntervalNs));
 }
 
-absl::Status BusView::take(const Batch& batch) {
-  if (batch.result == Errc::kTooSmall) {
+absl::Status BusView::take(const Result<Batch>& read) {
+  const Batch& batch = *read;
+  if (read == Errc::kTooSmall) {
     rows_.resize(kBatchRecords * batch.row_bytes);
     record_bytes_ = batch.row_bytes;
     return absl::OkStatus();
   }
+  if (!read.ok()) {
+    return came_to_nothing(read.error()) ? absl::OkStatus() : source_->status();
+  }
   const auto rows =
       std::span(rows_).first(std::min(rows_.size(), batch.count * std::size_t{batch.row_bytes}));
   switch (batch.kind) {
-    case Batch::Kind::kNothing:
-      return absl::OkStatus();
-    case Batch::Kind::kEvent:
+    case ItemKind::kEvent:
       take_event(*batch.event);
-      return batch.event->kind == ItemKind::kEnded ? source_->status() : absl::OkStatus();
-    case Batch::Kind::kState:
+      return absl::OkStatus();
+    case ItemKind::kState:
       for (std::size_t at = 0; at < rows.size(); at += batch.row_bytes) {
         const absl::Status taken =
             content_->take_state(rows.subspan(at, batch.row_bytes), *source_->subscriber().fold());
         if (!taken.ok()) return taken;
       }
       return absl::OkStatus();
-    case Batch::Kind::kRecords:
+    case ItemKind::kRecord:
       break;
   }
   return content_->take_records(batch.first, rows, batch.row_bytes);
 }
 
 void BusView::take_event(const Event& event) {
-  const bool is_skipped = event.kind == ItemKind::kGap && on_gap_ == OnGap::kSkip;
+  const bool is_skipped = event.kind == EventKind::kGap && on_gap_ == OnGap::kSkip;
   content_->take_event(event, is_skipped);
   place_.take(event, is_skipped);
-  was_live_ |= event.kind == ItemKind::kLive;
-  if (event.kind != ItemKind::kSession && event.kind != ItemKind::kReset) return;
+  was_live_ |= event.kind == EventKind::kLive;
+  if (event.kind != EventKind::kSession && event.kind != EventKind::kReset) return;
   schema_ = event.schema;
   record_bytes_ = event.record_bytes;
   rows_.resize(kBatchRecords * record_bytes_);

@@ -82,7 +82,7 @@ class BusView {
   absl::Status follow();
   bool is_another_bus() const;
   absl::StatusOr<RecordSource> open();
-  absl::Status take(const Batch& batch);
+  absl::Status take(const Result<Batch>& read);
   void take_event(const Event& event);
   std::span<std::byte> room();
   bool is_due() const;

@@ -383,7 +383,7 @@ TEST_CASE("Of many keys those are kept that were heard of last") {
   const auto description = std::make_shared<const Schema>(schema_of<Signal>());
   ViewRecords records;
   Event session;
-  session.kind = ItemKind::kSession;
+  session.kind = EventKind::kSession;
   session.description = description;
   records.take_event(session, false);
   for (Sequence n = 1; n <= 2 * kViewRecordsMax; ++n) {
@@ -430,7 +430,7 @@ TEST_CASE("A book that was loaded as a state is that of the records") {
   };
   CHECK(shown().is_null());
   Event complete;
-  complete.kind = ItemKind::kSnapshotComplete;
+  complete.kind = EventKind::kSnapshotComplete;
   complete.sequence = 100;
   view.take_event(complete, false);
   CHECK(view.is_settled());

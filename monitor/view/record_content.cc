@@ -19,12 +19,12 @@ absl::Status RecordContent::take_records(Sequence first, std::span<const std::by
 }
 
 void RecordContent::take_event(const Event& event, bool) {
-  if (event.kind == ItemKind::kSnapshotComplete) sequence_ = event.sequence;
-  if (event.kind != ItemKind::kSession && event.kind != ItemKind::kReset) return;
+  if (event.kind == EventKind::kSnapshotComplete) sequence_ = event.sequence;
+  if (event.kind != EventKind::kSession && event.kind != EventKind::kReset) return;
   const bool is_same = description_ == event.description ||
                        (description_ != nullptr && event.description != nullptr &&
                         *description_ == *event.description);
-  if (event.kind == ItemKind::kReset || !is_same) {
+  if (event.kind == EventKind::kReset || !is_same) {
     forget_records();
     sequence_ = kNoSequence;
   }

@@ -91,10 +91,10 @@ absl::Status ViewBooks::check_limits() {
 }
 
 void ViewBooks::take_event(const Event& event, bool is_skipped) {
-  if (event.kind == ItemKind::kSession || event.kind == ItemKind::kReset) {
+  if (event.kind == EventKind::kSession || event.kind == EventKind::kReset) {
     format_ = BookFormat(bus_, event.session_id);
   }
-  if (event.kind == ItemKind::kReset) activity_.clear();
+  if (event.kind == EventKind::kReset) activity_.clear();
   if (is_skipped) {
     books_.lose(event.gap);
   } else {

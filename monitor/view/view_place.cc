@@ -13,27 +13,27 @@ constexpr char kClosedWhy[] =
 
 void ViewPlace::take(const Event& event, bool is_skipped) {
   switch (event.kind) {
-    case ItemKind::kReset:
+    case EventKind::kReset:
       head = kNoSequence;
       [[fallthrough]];
-    case ItemKind::kSession:
+    case EventKind::kSession:
       state = "joining";
       why.clear();
       break;
-    case ItemKind::kLive:
+    case EventKind::kLive:
       state = "live";
       why.clear();
       break;
-    case ItemKind::kGap:
+    case EventKind::kGap:
       if (!is_skipped) state = "filling";
       break;
-    case ItemKind::kBehind:
+    case EventKind::kBehind:
       state = "filling";
       break;
-    case ItemKind::kPublisherGone:
-    case ItemKind::kClosed:
+    case EventKind::kPublisherGone:
+    case EventKind::kClosed:
       state = "waiting";
-      why = event.kind == ItemKind::kClosed ? kClosedWhy : kGoneWhy;
+      why = event.kind == EventKind::kClosed ? kClosedWhy : kGoneWhy;
       break;
     default:
       break;

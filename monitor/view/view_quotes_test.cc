@@ -24,7 +24,7 @@ class Board {
  public:
   Board() { begin_session(dbn::kSchemaMbp1); }
 
-  void begin_session(const std::string& schema, ItemKind kind = ItemKind::kSession) {
+  void begin_session(const std::string& schema, EventKind kind = EventKind::kSession) {
     Event event;
     event.kind = kind;
     event.schema = schema;
@@ -150,7 +150,7 @@ TEST_CASE("Quotes stay for a session of the same records, and go with other ones
   REQUIRE(board.quote(7, 10).ok());
   board.begin_session(dbn::kSchemaMbp1);
   CHECK(board.message()["quotes"].size() == 1);
-  board.begin_session(dbn::kSchemaMbp1, ItemKind::kReset);
+  board.begin_session(dbn::kSchemaMbp1, EventKind::kReset);
   CHECK(board.message()["quotes"].empty());
   CHECK(board.view().sequence() == kNoSequence);
   REQUIRE(board.quote(7, 10).ok());

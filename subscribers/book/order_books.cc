@@ -75,7 +75,7 @@ bool OrderBooks::take(const Batch& batch, Bytes rows, std::span<const Sequence> 
   if (batch.event) take(*batch.event);
   for (std::size_t i = 0; i < batch.count; ++i) {
     const Bytes row = rows.subspan(i * batch.row_bytes, batch.row_bytes);
-    const bool is_state = batch.kind == Batch::Kind::kState;
+    const bool is_state = batch.kind == ItemKind::kState;
     const Sequence sequence = sequences.empty() ? batch.first + i : sequences[i];
     if (!(is_state ? load(row) : apply(sequence, row))) return false;
   }
@@ -85,21 +85,21 @@ bool OrderBooks::take(const Batch& batch, Bytes rows, std::span<const Sequence> 
 void OrderBooks::take(const Event& event) {
   is_filtered_ = event.is_filtered;
   switch (event.kind) {
-    case ItemKind::kSession:
+    case EventKind::kSession:
       if (event.is_first_session) lose_before(event.sequence, event.follows_journal);
       return;
-    case ItemKind::kGap:
+    case EventKind::kGap:
       if (is_filtered_ && event.on_gap == OnGap::kSkip) lose(event.gap);
       return;
-    case ItemKind::kSnapshotComplete:
+    case EventKind::kSnapshotComplete:
       if (!loading_) clear();  // of a state without an entry
       loading_ = false;
       sequence_ = event.sequence;
       return;
-    case ItemKind::kLost:
+    case EventKind::kLost:
       if (event.gap.count() > 0) lose(event.gap);
       return;
-    case ItemKind::kReset:
+    case EventKind::kReset:
       clear();
       return lose_before(event.sequence, event.follows_journal);
     default:

@@ -187,7 +187,7 @@ class ByHand {
   }
   void lose(Sequence first, Sequence last) {
     const Gap gap{first, last, last + 1, GapCause::kLapped, false};
-    books.take(Event{.kind = ItemKind::kLost, .gap = gap});
+    books.take(Event{.kind = EventKind::kLost, .gap = gap});
   }
   const OrderBook& book() { return *books.find_book(1, 7); }
   std::vector<std::uint64_t> queue(dbn::Side side, std::size_t index) {
@@ -266,7 +266,7 @@ TEST_CASE_METHOD(ByHand, "a loss makes every book stale until its clear") {
 
 TEST_CASE_METHOD(ByHand, "a loss of nothing is none") {
   add(1, dbn::Side::kBid, 1, 100, 5);
-  books.take(Event{.kind = ItemKind::kLost, .gap = {2, 1, 2, GapCause::kVoid, false}});
+  books.take(Event{.kind = EventKind::kLost, .gap = {2, 1, 2, GapCause::kVoid, false}});
   CHECK_FALSE(book().stale());
 }
 
@@ -283,25 +283,25 @@ TEST_CASE_METHOD(ByHand, "a beginning in the middle is a loss, and so is a jump 
 
 TEST_CASE_METHOD(ByHand, "of chosen instruments a jump is no loss, and what the events say is") {
   books.take(Event{
-      .kind = ItemKind::kSession, .sequence = 1, .is_first_session = true, .is_filtered = true});
+      .kind = EventKind::kSession, .sequence = 1, .is_first_session = true, .is_filtered = true});
   add(9, dbn::Side::kBid, 1, 100, 5);
   add(12, dbn::Side::kBid, 2, 100, 5);
   CHECK_FALSE(book().stale());
   const Gap gap{13, 20, 21, GapCause::kLapped, true};
-  Event event{.kind = ItemKind::kGap, .sequence = 13, .gap = gap, .is_filtered = true};
+  Event event{.kind = EventKind::kGap, .sequence = 13, .gap = gap, .is_filtered = true};
   books.take(event);  // and is filled
   CHECK_FALSE(book().stale());
   event.on_gap = OnGap::kSkip;
   books.take(event);
   CHECK(book().stale());
   CHECK(book().lost_through() == 20);
-  books.take(Event{.kind = ItemKind::kReset, .sequence = 5, .is_filtered = true});
+  books.take(Event{.kind = EventKind::kReset, .sequence = 5, .is_filtered = true});
   add(7, dbn::Side::kBid, 1, 100, 5);
   CHECK(book().lost_through() == 4);
   // A session that is not the first, and one whose events are those of all records.
-  books.take(Event{.kind = ItemKind::kSession, .sequence = 8, .is_filtered = true});
+  books.take(Event{.kind = EventKind::kSession, .sequence = 8, .is_filtered = true});
   CHECK(book().lost_through() == 4);
-  books.take(Event{.kind = ItemKind::kSession, .sequence = 9});
+  books.take(Event{.kind = EventKind::kSession, .sequence = 9});
   add(11, dbn::Side::kBid, 2, 100, 5);
   CHECK(book().lost_through() == 10);
 }
@@ -316,7 +316,7 @@ TEST_CASE_METHOD(ByHand, "a record that comes twice is no loss") {
 TEST_CASE_METHOD(ByHand, "another history begins with nothing") {
   add(1, dbn::Side::kBid, 1, 100, 5);
   lose(2, 4);
-  books.take(Event{.kind = ItemKind::kReset, .sequence = 1});
+  books.take(Event{.kind = EventKind::kReset, .sequence = 1});
   CHECK(books.books().empty());
   CHECK(books.digest() == OrderBooks().digest());
   add(1, dbn::Side::kBid, 1, 100, 5);
@@ -326,11 +326,11 @@ TEST_CASE_METHOD(ByHand, "another history begins with nothing") {
 TEST_CASE_METHOD(ByHand, "books of a journal that follows another one lack their beginning") {
   SECTION("after a reset") {
     add(1, dbn::Side::kBid, 1, 100, 5);
-    books.take(Event{.kind = ItemKind::kReset, .sequence = 1, .follows_journal = true});
+    books.take(Event{.kind = EventKind::kReset, .sequence = 1, .follows_journal = true});
     CHECK(books.books().empty());
   }
   SECTION("at the first session") {
-    books.take(Event{.kind = ItemKind::kSession,
+    books.take(Event{.kind = EventKind::kSession,
                      .sequence = 1,
                      .is_first_session = true,
                      .follows_journal = true});
@@ -376,7 +376,7 @@ TEST_CASE("a state that is loaded replaces what there was, and goes on as the on
       REQUIRE(loaded.take(
           Item{.kind = ItemKind::kState, .sequence = entry.place, .record = bytes_of(entry)}));
     });
-    loaded.take(Event{.kind = ItemKind::kSnapshotComplete, .sequence = n});
+    loaded.take(Event{.kind = EventKind::kSnapshotComplete, .sequence = n});
     REQUIRE(loaded.sequence() == n);
     REQUIRE(loaded.digest() == saved.digest());
     check_same(loaded, naive);

@@ -56,12 +56,22 @@ absl::Status CheckpointerCore::read(std::uint64_t deadline_ns) {
   const bool waits_for_durable = !pending_.is_empty() && !discarding_;
   const std::uint64_t pause_ns =
       waits_for_durable ? kDurablePauseNs : ns_of(options_.commit_interval);
-  const Batch batch =
+  const Result<Batch> batch =
       subscriber_->read(room, Deadline::at_monotonic_ns(std::min(deadline_ns, now + pause_ns)));
-  if (batch.kind == Batch::Kind::kRecords) return take_records(batch);
-  if (batch.event) return take_event(*batch.event);
-  if (batch.result == Errc::kInterrupted) return interrupted();
-  return batch.result == Errc::kTooSmall ? check_records() : absl::OkStatus();
+  switch (batch.error()) {
+    case Errc::kOk:
+      return batch->event ? take_event(*batch->event) : take_records(*batch);
+    case Errc::kWouldBlock:
+    case Errc::kTimedOut:
+      return absl::OkStatus();
+    case Errc::kInterrupted:
+      return interrupted();
+    case Errc::kTooSmall:
+      return check_records();
+    default:  // the end
+      fold_ready(false);
+      return subscriber_->status();
+  }
 }
 
 // They stand where pending_ has room, and belong to it only if they are what the fold is of. They
@@ -162,7 +172,7 @@ void CheckpointerCore::lose_through(Sequence last, GapCause cause) {
 absl::Status CheckpointerCore::take_event(const Event& event) {
   if (options_.on_event) options_.on_event(event);
   switch (event.kind) {
-    case ItemKind::kSession:
+    case EventKind::kSession:
       if (event.is_first_session) {
         if (event.sequence <= 1 && event.follows_journal) fold_->lose(kMissingBeginning, *store_);
         break;
@@ -171,20 +181,17 @@ absl::Status CheckpointerCore::take_event(const Event& event) {
       fold_ready(true);  // the next session begins behind what is durable of the last
       discarding_ = !pending_.is_empty();
       break;
-    case ItemKind::kLost:
+    case EventKind::kLost:
       return take_loss(event.gap);
-    case ItemKind::kReset:
+    case EventKind::kReset:
       return take_reset(event.follows_journal);
-    case ItemKind::kClosed:
+    case EventKind::kClosed:
       if (discarding_ && subscriber_->durable() >= pending_.last()) {
         return catch_up_with_discarded();
       }
       fold_ready(false);
       closed_ = true;
       break;
-    case ItemKind::kEnded:
-      fold_ready(false);
-      return subscriber_->status();
     default:
       break;
   }

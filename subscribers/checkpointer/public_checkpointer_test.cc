@@ -103,7 +103,7 @@ TEST_CASE("interrupt ends the run under way, or the next, from a thread and a si
   options.subscriber.wait = WaitStrategy::kPark;
   StickyFlag caught_up;
   options.on_event = [&](const Event& event) {
-    if (event.kind == ItemKind::kCaughtUp) caught_up.set();
+    if (event.kind == EventKind::kCaughtUp) caught_up.set();
   };
   auto opened = Checkpointer::open(std::move(options));
   REQUIRE(opened.ok());

@@ -69,16 +69,13 @@ struct ConflatedReader::State final : WaitSource {
   State(Subscriber opened, ConflationOptions given)
       : subscriber(std::move(opened)), options(std::move(given)) {
     if (!options.now_ns) options.now_ns = monotonic_ns;
-    end_in_child.kind = ItemKind::kEnded;
-    end_in_child.text = std::string(fork.error().message());
   }
 
-  Item wait(Deadline deadline);
-  std::optional<Item> next();
+  Result<Item> next(Deadline deadline);
+  std::optional<Item> due();
   Item deliver();
-  Batch read(std::span<std::byte> rows, const Columns* columns, Deadline deadline);
+  Result<Batch> read(std::span<std::byte> rows, const Columns* columns, Deadline deadline);
   void put_back_item(const Item& item);
-  Errc why_nothing(Deadline deadline);
   void put_batch();
   bool take_batch();
   void hold(const Item& item);
@@ -90,7 +87,7 @@ struct ConflatedReader::State final : WaitSource {
   std::uint64_t interval_ns() const { return ns_of(options.interval); }
   std::uint32_t waiting() const { return (table ? table->size() : 0) + (record_is_back() ? 1 : 0); }
   bool record_is_back() const { return put_back && put_back->kind == ItemKind::kRecord; }
-  Item rest(std::uint64_t until_ns);
+  Result<Item> rest(std::uint64_t until_ns);
   bool is_due() const;
   // In a wait set, beside the calls: the next item waits in put_back.
   bool can_sleep() const override { return source.can_sleep(); }
@@ -132,20 +129,18 @@ struct ConflatedReader::State final : WaitSource {
   ConflationCounters counters;
   absl::Status failure;
   InterruptFlag interrupts;  // raised with the subscriber's
-  bool interrupted = false;  // the last wait was ended by it
   BusyFlag resting;
   bool refused = false;  // the last call came while another one rested
-  Event end_in_child;    // made before any fork: a child finds it whole
   ForkWatch fork{"conflated reader"};
 };
 
-Item ConflatedReader::State::wait(Deadline deadline) {
-  if (fork.in_child()) return {.kind = ItemKind::kEnded, .event = &end_in_child};
+Result<Item> ConflatedReader::State::next(Deadline deadline) {
+  if (fork.in_child()) return Errc::kForked;
   if (resting.is_taken()) {
     refused = true;
-    return {};
+    return Errc::kMisuse;
   }
-  interrupted = refused = false;
+  refused = false;
   if (put_back) {
     if (record_is_back()) ++counters.delivered;
     return *std::exchange(put_back, std::nullopt);
@@ -153,32 +148,37 @@ Item ConflatedReader::State::wait(Deadline deadline) {
   const std::uint64_t deadline_ns = deadline.monotonic_ns();
   // A feed that never pauses must not hold a call that is not to wait.
   for (int batches = 0;; ++batches) {
-    if (const std::optional<Item> item = next()) return *item;
+    if (const std::optional<Item> item = due()) return *item;
+    if (!failure.ok()) return errc_of(failure);
     const bool took = take_batch();
     const std::uint64_t now = deadline_ns == 0 ? 0 : monotonic_ns();
     const bool is_over = deadline_ns == 0 ? batches >= kBatchesPerCall : now >= deadline_ns;
-    if (took && is_over) return {};  // more waits for the next call
+    if (took && is_over) return nothing_by(deadline);  // more waits for the next call
     if (took || held) continue;
     const std::uint64_t until = waiting() > 0 ? now + rest_ns() : deadline_ns;
-    const Item item = rest(std::min(deadline_ns, until));
-    if (item.kind != ItemKind::kNothing) {
-      take(item);
+    const Result<Item> item = rest(std::min(deadline_ns, until));
+    if (item.ok()) {
+      take(*item);
+    } else if (item == Errc::kInterrupted) {
+      interrupts.take();
+      return item;
+    } else if (!came_to_nothing(item.error())) {
+      return item;
     } else if (now >= deadline_ns) {
-      return {};
+      return nothing_by(deadline);
     } else if (interrupts.take()) {
-      interrupted = true;
-      return {};
+      return Errc::kInterrupted;
     }
   }
 }
 
 // While it lasts, every other call is refused.
-Item ConflatedReader::State::rest(std::uint64_t until_ns) {
+Result<Item> ConflatedReader::State::rest(std::uint64_t until_ns) {
   if (!resting.try_take()) {
     refused = true;
-    return {};
+    return Errc::kMisuse;
   }
-  Item item = subscriber.wait(Deadline::at_monotonic_ns(until_ns));
+  Result<Item> item = subscriber.next(Deadline::at_monotonic_ns(until_ns));
   refused = false;  // that of a call which came meanwhile
   resting.release();
   return item;
@@ -202,9 +202,9 @@ bool ConflatedReader::State::is_ready() {
   if (fork.in_child() || put_back) return true;
   const bool is_over = waiting() > 0 && interval_over(options.now_ns());
   if (!is_due() && !is_over && failure.ok() && !source.is_ready()) return false;
-  const Item item = wait(Deadline::now());
-  if (item.kind == ItemKind::kNothing) return refused;  // its own call is told so
-  put_back_item(item);
+  const Result<Item> item = next(Deadline::now());
+  if (item.ok()) put_back_item(*item);
+  return !came_to_nothing(item.error());  // of an end or a misuse its own call is told
   return true;
 }
 
@@ -233,7 +233,7 @@ bool ConflatedReader::State::interval_over(std::uint64_t now) const {
 }
 
 // What is due before the subscriber is asked again.
-std::optional<Item> ConflatedReader::State::next() {
+std::optional<Item> ConflatedReader::State::due() {
   for (;;) {
     put_batch();
     if (waiting() > 0 && interval_over(options.now_ns())) delivering = true;
@@ -248,10 +248,6 @@ std::optional<Item> ConflatedReader::State::next() {
       return item;
     }
     if (batch_at == batch_end) break;
-  }
-  if (!failure.ok()) {
-    event = {.kind = ItemKind::kEnded, .text = std::string(failure.message())};
-    return Item{.kind = ItemKind::kEnded, .event = &event};
   }
   return std::nullopt;
 }
@@ -296,14 +292,14 @@ void ConflatedReader::State::put_batch() {
 // it has to of a state, whose entries are no records.
 bool ConflatedReader::State::take_batch() {
   if (!failure.ok() || !is_prepared() || loads_state) return false;
-  const Batch read = subscriber.read(batch, batch_sequences);
-  if (read.kind == Batch::Kind::kEvent) {
-    hold_event(*read.event);
+  const Result<Batch> read = subscriber.read(batch, batch_sequences, Deadline::now());
+  if (read->event) {
+    hold_event(*read->event);
     return false;
   }
-  if (read.kind != Batch::Kind::kRecords) return false;
+  if (!read.ok() || read->kind != ItemKind::kRecord) return false;
   batch_at = 0;
-  batch_end = read.count;
+  batch_end = read->count;
   return true;
 }
 
@@ -315,10 +311,10 @@ void ConflatedReader::State::hold(const Item& item) {
 void ConflatedReader::State::hold_event(const Event& given) {
   held_event = given;
   const bool ends_state =
-      given.kind == ItemKind::kSnapshotComplete || given.kind == ItemKind::kNoSnapshot;
-  if (given.kind == ItemKind::kGap) loads_state = given.on_gap == OnGap::kSnapshot;
+      given.kind == EventKind::kSnapshotComplete || given.kind == EventKind::kNoSnapshot;
+  if (given.kind == EventKind::kGap) loads_state = given.on_gap == OnGap::kSnapshot;
   if (ends_state) loads_state = false;
-  hold({.kind = held_event.kind, .sequence = held_event.sequence, .event = &held_event});
+  hold({.kind = ItemKind::kEvent, .sequence = held_event.sequence, .event = &held_event});
 }
 
 void ConflatedReader::State::take(const Item& item) {
@@ -358,12 +354,6 @@ absl::Status ConflatedReader::State::prepare() {
   return absl::OkStatus();
 }
 
-Errc ConflatedReader::State::why_nothing(Deadline deadline) {
-  if (std::exchange(refused, false)) return Errc::kMisuse;
-  if (std::exchange(interrupted, false)) return Errc::kInterrupted;
-  return nothing_by(deadline);
-}
-
 absl::StatusOr<ConflatedReader> ConflatedReader::open(SubscriberOptions subscriber,
                                                       ConflationOptions options) {
   if (options.interval.count() <= 0) {
@@ -396,60 +386,49 @@ void ConflatedReader::DeleteState::operator()(State* state) const {
   delete_unless_forked(state, state->fork);
 }
 
-Item ConflatedReader::wait(Deadline deadline) {
-  return state_->wait(deadline);
+Result<Item> ConflatedReader::next(Deadline deadline) {
+  return state_->next(deadline);
 }
 
-ConflatedTaken ConflatedReader::take(std::span<std::byte> record, Deadline deadline) {
-  const Item item = state_->wait(deadline);
-  switch (item.kind) {
-    case ItemKind::kNothing:
-      return {state_->why_nothing(deadline)};
-    case ItemKind::kRecord:
-      if (item.record.size() != record.size()) {
-        state_->put_back_item(item);
-        return {Errc::kRecordSize};
-      }
-      std::copy(item.record.begin(), item.record.end(), record.begin());
-      return {Errc::kOk, item.sequence, item.conflated};
-    case ItemKind::kEnded:
-      return {status().ok() ? Errc::kClosed : errc_of(status())};
-    default:
-      state_->put_back_item(item);
-      return {Errc::kEventDue};
+Result<ConflatedSequence> ConflatedReader::read_one(std::span<std::byte> record,
+                                                    Deadline deadline) {
+  const Result<Item> item = state_->next(deadline);
+  if (!item.ok()) return item.error();
+  const bool is_record = item->kind == ItemKind::kRecord;
+  if (!is_record || item->record.size() != record.size()) {
+    state_->put_back_item(*item);
+    return is_record ? Errc::kRecordSize : Errc::kEventDue;
   }
+  std::copy(item->record.begin(), item->record.end(), record.begin());
+  return ConflatedSequence{item->sequence, item->conflated};
 }
 
-std::optional<Event> ConflatedReader::take_event() {
-  const Item item = state_->wait(Deadline::now());
-  if (item.event != nullptr) return *item.event;
-  if (item.kind != ItemKind::kNothing) state_->put_back_item(item);
-  return std::nullopt;
+Result<Event> ConflatedReader::read_event() {
+  const Result<Item> item = state_->next(Deadline::now());
+  if (!item.ok()) return item.error();
+  if (item->event != nullptr) return *item->event;
+  state_->put_back_item(*item);
+  return item->kind == ItemKind::kState ? Errc::kEventDue : Errc::kWouldBlock;
 }
 
-Batch ConflatedReader::State::read(std::span<std::byte> rows, const Columns* columns,
-                                   Deadline deadline) {
-  Item item = wait(deadline);
-  if (item.kind == ItemKind::kNothing) return {.result = why_nothing(deadline)};
-  if (item.event != nullptr) {
-    Batch answer{.kind = Batch::Kind::kEvent, .event = std::make_shared<const Event>(*item.event)};
-    if (item.kind == ItemKind::kEnded) {
-      answer.result = status().ok() ? Errc::kClosed : errc_of(status());
-    }
-    return answer;
+Result<Batch> ConflatedReader::State::read(std::span<std::byte> rows, const Columns* columns,
+                                           Deadline deadline) {
+  const Result<Item> first = next(deadline);
+  if (!first.ok()) return first.error();
+  if (first->event != nullptr) {
+    return Batch{.kind = ItemKind::kEvent, .event = std::make_shared<const Event>(*first->event)};
   }
-  const bool is_state = item.kind == ItemKind::kState;
-  const std::size_t row_bytes = item.record.size();
+  const bool is_state = first->kind == ItemKind::kState;
+  const std::size_t row_bytes = first->record.size();
   const std::size_t places = std::min(rows.size() / row_bytes, columns ? columns->places() : 1);
-  Batch answer{.row_bytes = static_cast<std::uint32_t>(row_bytes)};
+  Batch answer{.kind = first->kind,
+               .first = is_state ? kNoSequence : first->sequence,
+               .row_bytes = static_cast<std::uint32_t>(row_bytes)};
   if (places == 0) {
-    put_back_item(item);
-    answer.result = Errc::kTooSmall;
-    return answer;
+    put_back_item(*first);
+    return {Errc::kTooSmall, {.row_bytes = answer.row_bytes}};
   }
-  answer.kind = is_state ? Batch::Kind::kState : Batch::Kind::kRecords;
-  answer.first = is_state ? kNoSequence : item.sequence;
-  for (;; item = deliver()) {
+  for (Item item = *first;; item = deliver()) {
     std::copy(item.record.begin(), item.record.end(),
               rows.subspan(answer.count * row_bytes).begin());
     if (columns != nullptr) columns->set(answer.count, item);
@@ -459,12 +438,12 @@ Batch ConflatedReader::State::read(std::span<std::byte> rows, const Columns* col
   }
 }
 
-Batch ConflatedReader::read(std::span<std::byte> rows, Deadline deadline) {
+Result<Batch> ConflatedReader::read(std::span<std::byte> rows, Deadline deadline) {
   return state_->read(rows, nullptr, deadline);
 }
 
-Batch ConflatedReader::read(std::span<std::byte> rows, std::span<Sequence> sequences,
-                            std::span<std::uint64_t> conflated, Deadline deadline) {
+Result<Batch> ConflatedReader::read(std::span<std::byte> rows, std::span<Sequence> sequences,
+                                    std::span<std::uint64_t> conflated, Deadline deadline) {
   const Columns columns{sequences, conflated};
   return state_->read(rows, &columns, deadline);
 }

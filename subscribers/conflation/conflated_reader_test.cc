@@ -70,25 +70,25 @@ struct Screen {
     reader.emplace(*std::move(opened));
   }
 
-  Item step() {
+  Result<Item> step() {
     bus.turn();
-    const Item item = reader->wait(Deadline::now());
+    const Result<Item> item = reader->next(Deadline::now());
     const ConflationCounters counters = reader->counters();
     REQUIRE(counters.records == counters.delivered + counters.conflated + reader->waiting());
-    if (item.kind == ItemKind::kNothing) return item;
-    if (item.event != nullptr && item.event->is_first_session) return item;
-    if (item.kind != ItemKind::kRecord) {
-      lines.push_back(name_of(item.kind));
+    if (came(item) == Came::kNothing) return item;
+    if (item->event != nullptr && item->event->is_first_session) return item;
+    if (came(item) != ItemKind::kRecord) {
+      lines.push_back(item.ok() ? name_of(item->event->kind) : "ended");
       return item;
     }
-    const std::vector<std::byte> expected = bus.journal.record(item.sequence);
-    REQUIRE(std::equal(item.record.begin(), item.record.end(), expected.begin(), expected.end()));
-    lines.push_back(item.conflated == 0 ? absl::StrCat(item.sequence)
-                                        : absl::StrCat(item.sequence, "+", item.conflated));
+    const std::vector<std::byte> expected = bus.journal.record(item->sequence);
+    REQUIRE(std::equal(item->record.begin(), item->record.end(), expected.begin(), expected.end()));
+    lines.push_back(item->conflated == 0 ? absl::StrCat(item->sequence)
+                                         : absl::StrCat(item->sequence, "+", item->conflated));
     return item;
   }
   void until_quiet() {
-    for (int quiet = 0; quiet < 300;) quiet = step().kind == ItemKind::kNothing ? quiet + 1 : 0;
+    for (int quiet = 0; quiet < 300;) quiet = came(step()) == Came::kNothing ? quiet + 1 : 0;
   }
   // Everything that an interval has, from this interval's end on.
   std::vector<std::string> after_interval() {
@@ -125,21 +125,21 @@ TEST_CASE("An interrupt that comes as an interval ends is not lost, and ends one
     return now_ns;
   };
   ConflatedReader reader = open_reader(bus.options(), options);
-  while (reader.wait(Deadline::now()).kind != ItemKind::kCaughtUp) bus.turn();
+  while (came(reader.next(Deadline::now())) != EventKind::kCaughtUp) bus.turn();
   bus.publish(1);
-  while (reader.waiting() == 0) REQUIRE(reader.wait(Deadline::now()).kind == ItemKind::kNothing);
+  while (reader.waiting() == 0) REQUIRE(came(reader.next(Deadline::now())) == Came::kNothing);
   interrupted = &reader;
   looks_left = look;
   std::vector<std::byte> record(56);
   int interrupts = 0, records = 0;
   while (records + interrupts < 2) {
-    const Errc result = reader.take(record, kHang).result;
+    const Errc result = reader.read_one(record, kHang).error();
     REQUIRE((result == Errc::kOk || result == Errc::kInterrupted));
     ++(result == Errc::kOk ? records : interrupts);
   }
   CHECK(records == 1);
   CHECK(interrupts == 1);
-  CHECK(reader.take(record, std::chrono::milliseconds(1)).result == Errc::kTimedOut);
+  CHECK(reader.read_one(record, std::chrono::milliseconds(1)).error() == Errc::kTimedOut);
 }
 
 TEST_CASE("Nothing is delivered within an interval, and of each key the newest at its end") {
@@ -180,7 +180,7 @@ TEST_CASE("An event stands behind the records before it and ahead of those after
   bus.publish(4);
   screen.until_quiet();
   bus.close();
-  while (screen.step().kind != ItemKind::kClosed) continue;
+  while (came(screen.step()) != EventKind::kClosed) continue;
   CHECK(screen.lines == Lines{"13+1", "14+1", "closed"});
 }
 
@@ -190,38 +190,38 @@ TEST_CASE("take_event gives the event that is due, and leaves records that come 
   bus.publish(10);
   Screen screen(bus, number_modulo(bus, 2));
   ConflatedReader& reader = *screen.reader;
-  std::optional<Event> event;
-  for (const Deadline deadline = kHang; !event && !deadline.has_passed();) {
+  Result<Event> event = Errc::kWouldBlock;
+  for (const Deadline deadline = kHang; !event.ok() && !deadline.has_passed();) {
     bus.turn();
-    event = reader.take_event();
+    event = reader.read_event();
   }
-  REQUIRE(event);
-  CHECK(event->kind == ItemKind::kSession);
+  REQUIRE(event.ok());
+  CHECK(event->kind == EventKind::kSession);
   CHECK(event->is_first_session);
   // Until `caught-up` ends the interval: its records come first.
   for (const Deadline deadline = kHang; reader.interval_left().count() != 0;) {
     REQUIRE_FALSE(deadline.has_passed());
     bus.turn();
-    CHECK_FALSE(reader.take_event());
+    CHECK_FALSE(reader.read_event().ok());
   }
-  CHECK_FALSE(reader.take_event());
+  CHECK_FALSE(reader.read_event().ok());
   CHECK(reader.waiting() == 2);
   CHECK(reader.counters().delivered == 0);
   CHECK(reader.counters().conflated == 8);
   std::array<std::byte, 56> record;
   for (const Sequence n : {Sequence{9}, Sequence{10}}) {
-    const ConflatedTaken taken = reader.take(record);
-    CHECK(taken.result == Errc::kOk);
-    CHECK(taken.sequence == n);
-    CHECK(taken.conflated == 4);
+    const Result<ConflatedSequence> taken = reader.read_one(record, Deadline::now());
+    CHECK(taken.ok());
+    CHECK(taken->sequence == n);
+    CHECK(taken->conflated == 4);
     CHECK(reader.counters().delivered == n - 8);
   }
-  CHECK(reader.take(record).result == Errc::kEventDue);
-  event = reader.take_event();
-  REQUIRE(event);
-  CHECK(event->kind == ItemKind::kCaughtUp);
-  CHECK_FALSE(reader.take_event());
-  CHECK(reader.take(record).result == Errc::kWouldBlock);
+  CHECK(reader.read_one(record, Deadline::now()).error() == Errc::kEventDue);
+  event = reader.read_event();
+  REQUIRE(event.ok());
+  CHECK(event->kind == EventKind::kCaughtUp);
+  CHECK_FALSE(reader.read_event().ok());
+  CHECK(reader.read_one(record, Deadline::now()).error() == Errc::kWouldBlock);
 }
 
 // A reader with columns, and what a batch of it says: "97+19".
@@ -234,17 +234,18 @@ struct ColumnReader {
     options.now_ns = [this] { return now_ns; };
     reader.emplace(open_reader(std::move(subscriber), std::move(options)));
   }
-  Batch next(std::size_t places) {
+  Result<Batch> next(std::size_t places) {
     for (const Deadline deadline = kHang;;) {
       REQUIRE_FALSE(deadline.has_passed());
       bus.turn();
-      Batch batch = reader->read(rows, std::span(sequences).first(places), conflated);
-      if (batch.result != Errc::kWouldBlock) return batch;
+      Result<Batch> batch =
+          reader->read(rows, std::span(sequences).first(places), conflated, Deadline::now());
+      if (batch != Errc::kWouldBlock) return batch;
     }
   }
-  std::vector<std::string> lines(const Batch& batch) const {
+  std::vector<std::string> lines(const Result<Batch>& batch) const {
     std::vector<std::string> rows_said;
-    for (std::size_t i = 0; i < batch.count; ++i) {
+    for (std::size_t i = 0; i < batch->count; ++i) {
       const std::vector<std::byte> expected = bus.journal.record(sequences[i]);
       REQUIRE(std::equal(expected.begin(), expected.end(), rows.begin() + 56 * i));
       rows_said.push_back(absl::StrCat(sequences[i], "+", conflated[i]));
@@ -265,27 +266,27 @@ TEST_CASE("With columns a batch has all records of an interval that fit, and eve
   bus.start();
   bus.publish(10);
   ColumnReader columns(bus, bus.options(), number_modulo(bus, 3));
-  REQUIRE(columns.next(10).event->kind == ItemKind::kSession);
-  Batch batch = columns.next(10);
-  CHECK(batch.kind == Batch::Kind::kRecords);
-  CHECK(batch.row_bytes == 56);
-  CHECK(batch.first == 8);
-  CHECK(batch.conflated == 7);
+  REQUIRE(columns.next(10)->event->kind == EventKind::kSession);
+  Result<Batch> batch = columns.next(10);
+  CHECK(came(batch) == ItemKind::kRecord);
+  CHECK(batch->row_bytes == 56);
+  CHECK(batch->first == 8);
+  CHECK(batch->conflated == 7);
   CHECK(columns.lines(batch) == Lines{"8+2", "9+2", "10+3"});
-  REQUIRE(columns.next(10).event->kind == ItemKind::kCaughtUp);
+  REQUIRE(columns.next(10)->event->kind == EventKind::kCaughtUp);
   bus.publish(6);
   for (int i = 0; i < 300; ++i) {
     bus.turn();
-    CHECK(columns.reader->read(columns.rows, columns.sequences, columns.conflated).result ==
-          Errc::kWouldBlock);
+    CHECK(columns.reader->read(columns.rows, columns.sequences, columns.conflated, Deadline::now())
+              .error() == Errc::kWouldBlock);
   }
   columns.now_ns += kIntervalNs;
   CHECK(columns.lines(columns.next(2)) == Lines{"14+1", "15+1"});
   CHECK(columns.reader->waiting() == 1);
   CHECK(columns.reader->counters().delivered == 5);
   batch = columns.next(0);
-  CHECK(batch.result == Errc::kTooSmall);
-  CHECK(batch.row_bytes == 56);
+  CHECK(batch == Errc::kTooSmall);
+  CHECK(batch->row_bytes == 56);
   CHECK(columns.reader->counters().delivered == 5);
   CHECK(columns.lines(columns.next(10)) == Lines{"16+1"});
   CHECK(columns.reader->counters().delivered + columns.reader->counters().conflated == 16);
@@ -296,9 +297,9 @@ TEST_CASE("Of chosen instruments their records alone are conflated") {
   bus.start();
   bus.publish(100);
   ColumnReader columns(bus, bus.choosing({"id:2", "id:4"}));
-  REQUIRE(columns.next(10).event->kind == ItemKind::kSession);
+  REQUIRE(columns.next(10)->event->kind == EventKind::kSession);
   CHECK(columns.lines(columns.next(10)) == Lines{"97+19", "99+19"});
-  REQUIRE(columns.next(10).event->kind == ItemKind::kCaughtUp);
+  REQUIRE(columns.next(10)->event->kind == EventKind::kCaughtUp);
   CHECK(columns.reader->counters().records == 40);
   CHECK(columns.reader->subscriber().counters().filtered == 60);
 }
@@ -313,22 +314,22 @@ TEST_CASE("A state after a gap is delivered entry by entry, each of them") {
   bus.publish(10);
   ConflatedReader reader =
       open_reader(options, {.interval = std::chrono::hours(1), .key = content_key(1)});
-  std::vector<ItemKind> kinds;
+  std::vector<Came> kinds;
   std::size_t entries = 0;
-  const auto until = [&](ItemKind kind) {
+  const auto until = [&](Came kind) {
     for (const Deadline deadline = kHang; kinds.empty() || kinds.back() != kind;) {
       REQUIRE_FALSE(deadline.has_passed());
       bus.turn();
-      const Item item = reader.wait(Deadline::now());
-      if (item.kind == ItemKind::kState) ++entries;
-      if (item.event != nullptr) kinds.push_back(item.kind);
+      const Result<Item> item = reader.next(Deadline::now());
+      if (came(item) == ItemKind::kState) ++entries;
+      if (item->event != nullptr) kinds.push_back(item->kind);
     }
   };
-  until(ItemKind::kCaughtUp);
+  until(EventKind::kCaughtUp);
   bus.publish(1536);
   bus.archive(bus.head());
   write_checkpoint(bus, *fold, 1200);
-  until(ItemKind::kSnapshotComplete);
+  until(EventKind::kSnapshotComplete);
   CHECK(entries == TestFold::kKeys);
   CHECK(reader.subscriber().counters().state == entries);
 }
@@ -380,14 +381,14 @@ TEST_CASE("A schema without a key ends the reader with words") {
   bus.start();
   bus.publish(1);
   ConflatedReader reader = open_reader(bus.options(), {});
-  Item item;
+  Result<Item> item;
   do {
     bus.turn();
-    item = reader.wait(Deadline::now());
-  } while (item.kind != ItemKind::kEnded);
+    item = reader.next(Deadline::now());
+  } while (came(item) != Came::kEnd);
   CHECK(errc_of(reader.status()) == Errc::kInvalidArgument);
   CHECK(std::string(reader.status().message()).find("bytes") != std::string::npos);
-  CHECK(reader.wait(Deadline::now()).kind == ItemKind::kEnded);
+  CHECK(came(reader.next(Deadline::now())) == Came::kEnd);
 }
 
 TEST_CASE("Options of a conflated reader that cannot be, or would be ignored, are refused") {
@@ -423,13 +424,13 @@ TEST_CASE("Whatever is published when, each key ends with its newest record and 
     std::map<std::uint64_t, Sequence> shown;
     std::map<std::uint64_t, std::uint64_t> counted;
     Sequence last = 0;
-    const auto take = [&](const Item& item) {
-      if (item.kind != ItemKind::kRecord) return item.kind != ItemKind::kNothing;
-      REQUIRE(item.sequence > last);
-      last = item.sequence;
-      const std::uint64_t key = content_modulo(item.record, keys);
-      shown[key] = item.sequence;
-      counted[key] += 1 + item.conflated;
+    const auto take = [&](const Result<Item>& item) {
+      if (came(item) != ItemKind::kRecord) return came(item) != Came::kNothing;
+      REQUIRE(item->sequence > last);
+      last = item->sequence;
+      const std::uint64_t key = content_modulo(item->record, keys);
+      shown[key] = item->sequence;
+      counted[key] += 1 + item->conflated;
       return true;
     };
     Sequence published = 0;
@@ -478,9 +479,9 @@ TEST_CASE("Waiting comes back at its deadline from a feed that never pauses") {
   bus.publish(1);
   while (reader.waiting() == 0) {
     bus.turn();
-    (void)reader.wait(Deadline::now());
+    (void)reader.next(Deadline::now());
   }
-  CHECK(reader.wait(Deadline::at_monotonic_ns(deadline_ns)).kind == ItemKind::kNothing);
+  CHECK(came(reader.next(Deadline::at_monotonic_ns(deadline_ns))) == Came::kNothing);
   CHECK_FALSE(was_late);
   CHECK(reader.counters().conflated > 0);
 }
@@ -496,17 +497,16 @@ TEST_CASE("Waiting comes back with the interval's end, and with the deadline") {
   conflation.interval = std::chrono::milliseconds(1);
   conflation.key = content_key(1);
   ConflatedReader reader = open_reader(options, conflation);
-  std::vector<ItemKind> kinds;
+  std::vector<Came> kinds;
   do {
-    kinds.push_back(reader.wait(std::chrono::milliseconds(10)).kind);
-  } while (kinds.back() != ItemKind::kEnded);
+    kinds.push_back(reader.next(std::chrono::milliseconds(10))->kind);
+  } while (kinds.back() != Came::kEnd);
   CHECK(reader.counters().delivered ==
         kinds.size() -
-            static_cast<std::size_t>(std::count_if(kinds.begin(), kinds.end(), [](ItemKind kind) {
-              return kind != ItemKind::kRecord;
-            })));
+            static_cast<std::size_t>(std::count_if(
+                kinds.begin(), kinds.end(), [](Came kind) { return kind != ItemKind::kRecord; })));
   CHECK(reader.counters().records == 3);
-  CHECK(reader.wait(Deadline::now()).kind == ItemKind::kEnded);
+  CHECK(came(reader.next(Deadline::now())) == Came::kEnd);
 }
 
 }  // namespace lapwing

@@ -22,17 +22,14 @@ TEST_CASE("Every call of a conflated reader is forked in a child, and its parent
   std::optional<ConflatedReader> reader(*std::move(opened));
   while (reader->waiting() == 0) {
     bus.turn();
-    REQUIRE(reader->wait(Deadline::now()).kind != ItemKind::kEnded);
+    REQUIRE(came(reader->next(Deadline::now())) != Came::kEnd);
   }
   ChildProcess child([&] {
     std::vector<std::byte> row(56);
-    const Item item = reader->wait(Deadline::never());
-    if (item.kind != ItemKind::kEnded || item.event == nullptr) return __LINE__;
-    if (reader->take(row, Deadline::never()).result != Errc::kForked) return __LINE__;
-    const std::optional<Event> event = reader->take_event();
-    if (!event || event->kind != ItemKind::kEnded) return __LINE__;
-    const Batch batch = reader->read(row, Deadline::never());
-    if (batch.result != Errc::kForked || batch.event->kind != ItemKind::kEnded) return __LINE__;
+    if (reader->next() != Errc::kForked) return __LINE__;
+    if (reader->read_one(row, Deadline::never()).error() != Errc::kForked) return __LINE__;
+    if (reader->read_event() != Errc::kForked) return __LINE__;
+    if (reader->read(row, Deadline::never()) != Errc::kForked) return __LINE__;
     if (errc_of(reader->status()) != Errc::kForked) return __LINE__;
     if (errc_of(reader->subscriber().status()) != Errc::kForked) return __LINE__;
     if (errc_of(reader->fd().status()) != Errc::kForked || reader->arm()) return __LINE__;
@@ -43,7 +40,7 @@ TEST_CASE("Every call of a conflated reader is forked in a child, and its parent
   });
   CHECK(child.wait() == 0);
   now_ns += 1000;
-  CHECK(reader->wait(Deadline::now()).kind == ItemKind::kRecord);
+  CHECK(came(reader->next(Deadline::now())) == ItemKind::kRecord);
   CHECK(reader->status().ok());
 }
 

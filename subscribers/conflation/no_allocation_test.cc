@@ -32,7 +32,7 @@ TEST_CASE("A conflated reader allocates nothing once its keys have been as many 
     for (int polls = 0; polls < 500; ++polls) {
       bus.turn();
       const std::uint64_t before = allocations;
-      shown += reader.wait(Deadline::now()).kind == ItemKind::kRecord ? 1U : 0U;
+      shown += came(reader.next(Deadline::now())) == ItemKind::kRecord ? 1U : 0U;
       if (interval >= 20) allocated += allocations - before;
     }
     now_ns += 1'000;

@@ -19,7 +19,7 @@ class RecordSource {
   explicit RecordSource(Subscriber reader) : reader_(std::move(reader)) {}
   explicit RecordSource(ConflatedReader reader) : reader_(std::move(reader)) {}
 
-  Batch read(std::span<std::byte> rows, Deadline deadline) {
+  Result<Batch> read(std::span<std::byte> rows, Deadline deadline) {
     return std::visit([&](auto& reader) { return reader.read(rows, deadline); }, reader_);
   }
   const absl::Status& status() const {

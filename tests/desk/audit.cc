@@ -34,13 +34,13 @@ bool for_each(lapwing::History& history, const Use& use) {
   const std::uint32_t record_bytes = history.info().record_bytes;
   std::vector<std::byte> rows(std::size_t{1024} * record_bytes);
   for (lapwing::Sequence next = 1;;) {
-    const lapwing::Batch batch = history.read(next, rows);
-    if (batch.result == lapwing::Errc::kWouldBlock) break;
-    if (batch.kind != lapwing::Batch::Kind::kRecords) {
+    const auto batch = history.read(next, rows);
+    if (batch == lapwing::Errc::kWouldBlock) break;
+    if (batch->count == 0) {
       std::cerr << "record " << next << " is not in the journal\n";
       return false;
     }
-    for (std::size_t i = 0; i < batch.count; ++i, ++next) {
+    for (std::size_t i = 0; i < batch->count; ++i, ++next) {
       const auto record = std::span(rows).subspan(i * record_bytes, record_bytes);
       if (use(next, record)) continue;
       std::cerr << "record " << next << " is not as it has to be\n";

@@ -23,7 +23,7 @@ int main(int, char** argv) {
     order.order_id = n;
     order.price = static_cast<std::int64_t>(n % 1000) * lapwing::dbn::kPriceScale;
     order.hd.ts_event = order.ts_recv = desk::utc_ns();
-    if (publisher->publish(order) == lapwing::kNoSequence) {
+    if (!publisher->publish(order).ok()) {
       return desk::fail(publisher->last_error());
     }
     // The pace of the feed: some 100,000 records a second at most.

@@ -18,22 +18,22 @@ int main(int, char** argv) {
   std::map<std::uint64_t, std::uint64_t> filled;  // of each trader, the last
   desk::Order order;
   while ((*past)->position().sequence < (*fills)->head()) {
-    const lapwing::Taken taken = past->take(order, lapwing::Deadline::never());
-    if (taken.result == lapwing::Errc::kEventDue && (*past)->take_event()) continue;
-    if (taken.result != lapwing::Errc::kOk) return desk::fail((*past)->status());
+    const auto sequence = past->read_one(order);
+    if (sequence == lapwing::Errc::kEventDue && (*past)->read_event().ok()) continue;
+    if (!sequence.ok()) return desk::fail((*past)->status());
     filled[order.trader] = order.number;
   }
   for (;;) {
-    const lapwing::ServerEvent event = server->wait();
-    if (event.result != lapwing::Errc::kOk) return desk::fail(server->status());
-    const auto placed = event.message.as<desk::Order>();
+    const lapwing::Result<lapwing::ServerEvent> event = server->wait();
+    if (!event.ok()) return desk::fail(server->status());
+    const auto placed = event->message.as<desk::Order>();
     if (!placed) continue;  // a trader comes, or goes
     // One that was filled already is only answered: its trader, or the gateway, was killed.
     if (placed->number > filled[placed->trader]) {
-      if (fills->publish(*placed) == lapwing::kNoSequence) return EXIT_FAILURE;
+      if (!fills->publish(*placed).ok()) return EXIT_FAILURE;
       filled[placed->trader] = placed->number;
     }
     // A trader has one order under way, so there is room. One that is gone comes back and asks.
-    (void)server->try_reply(event.client, event.message.call, *placed, desk::Kind::kFilled);
+    (void)server->try_reply(event->client, event->message.call, *placed, desk::Kind::kFilled);
   }
 }

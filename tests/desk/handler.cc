@@ -13,7 +13,7 @@ int main(int, char** argv) {
   std::cout << "from " << (*publisher)->first() << std::endl;
   for (std::uint64_t n = (*publisher)->first();; ++n) {
     const auto price = static_cast<std::int64_t>(n % 1000) * 1'000'000'000;
-    if (publisher->publish({n, 0, n % 8, price, price + 1}) == lapwing::kNoSequence) {
+    if (!publisher->publish({n, 0, n % 8, price, price + 1}).ok()) {
       return desk::fail((*publisher)->last_error());
     }
     // The pace of the feed: some 100,000 records a second at most.

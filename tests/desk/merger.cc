@@ -25,18 +25,21 @@ int main(int, char** argv) {
   if (auto added = set->add(**quotes, kQuotes); !added.ok()) return desk::fail(added.status());
   if (auto added = set->add(*orders, kOrders); !added.ok()) return desk::fail(added.status());
   for (;;) {
-    const lapwing::Ready ready = set->wait(lapwing::Deadline::never());
+    const lapwing::Result<lapwing::Ready> ready = set->wait(lapwing::Deadline::never());
     desk::Quote quote{};
     lapwing::dbn::MboMsg order{};
-    const lapwing::Taken taken = ready.token == kQuotes ? quotes->take(quote) : orders->take(order);
-    if (taken.result == lapwing::Errc::kOk) {
-      if (ready.token == kQuotes) file << "q " << quote.number << std::endl;
-      if (ready.token == kOrders) file << "o " << order.order_id << std::endl;
-    } else if (taken.result == lapwing::Errc::kEventDue) {
-      auto& bus = ready.token == kQuotes ? **quotes : *orders;
-      if (const auto event = bus.take_event()) std::cout << name_of(event->kind) << std::endl;
-    } else if (taken.result != lapwing::Errc::kWouldBlock) {
-      return desk::fail((ready.token == kQuotes ? **quotes : *orders).status());
+    const auto now = lapwing::Deadline::now();
+    const auto sequence =
+        ready->token == kQuotes ? quotes->read_one(quote, now) : orders->read_one(order, now);
+    if (sequence.ok()) {
+      if (ready->token == kQuotes) file << "q " << quote.number << std::endl;
+      if (ready->token == kOrders) file << "o " << order.order_id << std::endl;
+    } else if (sequence == lapwing::Errc::kEventDue) {
+      auto& bus = ready->token == kQuotes ? **quotes : *orders;
+      if (const auto event = bus.read_event(); event.ok())
+        std::cout << name_of(event->kind) << std::endl;
+    } else if (sequence != lapwing::Errc::kWouldBlock) {
+      return desk::fail((ready->token == kQuotes ? **quotes : *orders).status());
     }
   }
 }

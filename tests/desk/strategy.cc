@@ -18,14 +18,14 @@ int main(int argc, char** argv) {
   if (!bus.ok()) return desk::fail(bus.status());
   for (;;) {
     desk::Quote quote;
-    const lapwing::Taken taken = bus->take(quote, lapwing::Deadline::never());
-    if (taken.result == lapwing::Errc::kOk) {
-      const desk::MadeQuote mine{taken.sequence, desk::utc_ns()};
+    const auto sequence = bus->read_one(quote);
+    if (sequence.ok()) {
+      const desk::MadeQuote mine{*sequence, desk::utc_ns()};
       if (!always && !(*bus)->live()) continue;
       made.write(reinterpret_cast<const char*>(&mine), sizeof mine).flush();
-    } else if (taken.result == lapwing::Errc::kEventDue) {
-      const auto event = (*bus)->take_event();  // here a desk pulls its quotes
-      if (event) std::cout << name_of(event->kind) << ' ' << event->sequence << std::endl;
+    } else if (sequence == lapwing::Errc::kEventDue) {
+      const auto event = (*bus)->read_event();  // here a desk pulls its quotes
+      if (event.ok()) std::cout << name_of(event->kind) << ' ' << event->sequence << std::endl;
     } else {
       return desk::fail((*bus)->status());
     }

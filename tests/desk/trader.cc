@@ -12,9 +12,9 @@ int main(int, char** argv) {
                                             std::chrono::minutes(1));
     if (!gateway.ok()) return desk::fail(gateway.status());
     for (;;) {
-      const lapwing::Reply reply =
+      const lapwing::Result<lapwing::Reply> reply =
           gateway->call(order, desk::Kind::kNewOrder, std::chrono::seconds(10));
-      if (reply.result != lapwing::Errc::kOk) break;  // not known: it is sent again
+      if (!reply.ok()) break;  // not known: it is sent again
       std::cout << "filled " << order.number++ << std::endl;
     }
   }

@@ -62,16 +62,16 @@ Joiner join(const std::string& directory, Round& round, std::uint64_t seed) {
   bool closed = false;
   for (bool caught_up = false; !closed && proof.defect.empty();) {
     const std::uint64_t way = random() % 4;
-    ItemKind came = ItemKind::kNothing;
-    if (way == 0) came = proof.next_batch(1 + random() % 500);
-    if (way == 1) came = proof.take_next(far_deadline());
-    if (came == ItemKind::kNothing) came = proof.next(far_deadline());
-    closed = came == ItemKind::kClosed;
-    if (came == ItemKind::kCaughtUp && !std::exchange(caught_up, true)) {
+    Came item = Came::kNothing;
+    if (way == 0) item = proof.next_batch(1 + random() % 500);
+    if (way == 1) item = proof.take_next(far_deadline());
+    if (item == Came::kNothing) item = proof.next(far_deadline());
+    closed = item == EventKind::kClosed;
+    if (item == EventKind::kCaughtUp && !std::exchange(caught_up, true)) {
       joiner.lapped_during_join = round.head.load() > head_before + kRingSlots;
       ++round.caught_up;
     }
-    if (came == ItemKind::kEnded || came == ItemKind::kNothing) break;
+    if (item == Came::kEnd || item == Came::kNothing) break;
   }
   if (!closed && proof.defect.empty()) proof.defect = "the stream did not end: " + proof.text;
   if (!proof.defect.empty()) round.failed = true;
@@ -143,7 +143,7 @@ TEST_CASE("With skip the reported gaps and the records are together exactly 1 to
   options.on_gap = OnGap::kSkip;
   Proof proof(options);
   proof.skips_gaps = true;
-  REQUIRE(proof.until(ItemKind::kCaughtUp));
+  REQUIRE(proof.until(EventKind::kCaughtUp));
   std::mt19937_64 random(5);
   for (int burst = 0; burst < 50; ++burst) {
     publish_stream(*publisher, random() % 4000);
@@ -202,9 +202,9 @@ void publish_without_sync(const std::string& directory, std::uint64_t count,
 // True if the subscriber is attached and waits for a flush that does not come.
 bool waits_for_flush(Proof& proof) {
   while (proof.subscriber.head() == kNoSequence) {
-    if (proof.next(std::chrono::milliseconds(1)) != ItemKind::kNothing) return false;
+    if (proof.next(std::chrono::milliseconds(1)) != Came::kNothing) return false;
   }
-  return proof.next(std::chrono::milliseconds(5)) == ItemKind::kNothing;
+  return proof.next(std::chrono::milliseconds(5)) == Came::kNothing;
 }
 
 TEST_CASE(
@@ -220,7 +220,7 @@ TEST_CASE(
     Proof proof(joiner_options(directory.path(), random));
     REQUIRE(waits_for_flush(proof));
     dying.kill();
-    REQUIRE(proof.until(ItemKind::kPublisherGone));
+    REQUIRE(proof.until(EventKind::kPublisherGone));
     CHECK(proof.defect == "");
     REQUIRE(proof.last == count);  // nothing that was published is missing
     auto publisher = open_publisher(stream_options(directory.path()));
@@ -245,10 +245,10 @@ TEST_CASE("A join that is never answered ends in time, says what to do, and leav
   if (stopped) silent.signal(SIGSTOP);
   auto subscriber = Subscriber::open(options);
   REQUIRE(subscriber.ok());
-  const Item item = subscriber->wait(far_deadline());
-  REQUIRE(item.kind == ItemKind::kEnded);
+  const Result<Item> item = subscriber->next(far_deadline());
+  REQUIRE(came(item) == Came::kEnd);
   CHECK(errc_of(subscriber->status()) == Errc::kTimedOut);
-  CHECK(item.event->text.find("join again") != std::string::npos);
+  CHECK(std::string(subscriber->status().message()).find("join again") != std::string::npos);
   CHECK(open_descriptors() == before);
 }
 
@@ -269,7 +269,7 @@ TEST_CASE("A publisher that is killed again and again leaves every subscriber wi
     const Sequence enough = proof.last + random() % 20'000;
     while (proof.last < enough && proof.defect.empty()) proof.next(far_deadline());
     process.kill();
-    REQUIRE(proof.until(ItemKind::kPublisherGone));
+    REQUIRE(proof.until(EventKind::kPublisherGone));
     REQUIRE(proof.defect == "");
   }
   auto publisher = open_publisher(stream_options(directory.path()));
@@ -277,7 +277,7 @@ TEST_CASE("A publisher that is killed again and again leaves every subscriber wi
   publish_stream(*publisher, 5000);
   const Sequence last = publisher->head();
   REQUIRE(publisher->close().ok());
-  REQUIRE(proof.until(ItemKind::kClosed));
+  REQUIRE(proof.until(EventKind::kClosed));
   CHECK(proof.defect == "");
   CHECK(proof.last == last);
   CHECK(proof.gone == kills);
@@ -285,7 +285,7 @@ TEST_CASE("A publisher that is killed again and again leaves every subscriber wi
   CHECK(proof.subscriber.counters().sessions == kills + 1);
 
   Proof history(joiner_options(directory.path(), random));  // and so is the journal
-  REQUIRE(history.until(ItemKind::kClosed));
+  REQUIRE(history.until(EventKind::kClosed));
   CHECK(history.defect == "");
   CHECK(history.records == last);
   CHECK(history.sessions == kills + 1);
@@ -301,7 +301,7 @@ TEST_CASE(
     REQUIRE(publisher->first() == session * 3000 + 1);
     publish_stream(*publisher, 3000);
     REQUIRE(publisher->close().ok());
-    REQUIRE(proof.until(ItemKind::kClosed));
+    REQUIRE(proof.until(EventKind::kClosed));
     REQUIRE(proof.last == (session + 1) * 3000);
   }
   CHECK(proof.defect == "");
@@ -309,7 +309,7 @@ TEST_CASE(
   std::filesystem::remove_all(directory.path() + "/journal");
   auto publisher = open_publisher(stream_options(directory.path()));
   publish_stream(*publisher, 10);
-  REQUIRE(proof.until(ItemKind::kReset));
+  REQUIRE(proof.until(EventKind::kReset));
   proof.last = 0;
   REQUIRE(proof.until_sequence(10));
   CHECK(proof.defect == "");

@@ -24,6 +24,7 @@
 #include "lapwing/load_state.h"
 #include "lapwing/memory_state.h"
 #include "lapwing/subscriber.h"
+#include "testing/came.h"
 
 namespace lapwing {
 namespace {
@@ -34,8 +35,9 @@ constexpr Sequence kMomentMax = 4000;      // records until the next join, at mo
 constexpr std::chrono::minutes kHang{10};  // ends one
 constexpr std::chrono::milliseconds kStopLatency{100};
 
-std::string text_of(const Item& item) {
-  return item.event == nullptr ? "" : item.event->text;
+std::string text_of(const Result<Item>& item, const absl::Status& status) {
+  if (!item.ok()) return std::string(status.message());
+  return item->event == nullptr ? "" : item->event->text;
 }
 
 // The subscriber that was there from the start. It has a thread of its own; the rest is for any.
@@ -78,16 +80,16 @@ class Reference {
     Sequence expected = 1;
     const Deadline deadline = kHang;
     while (!stop_) {
-      const Item item = subscriber->wait(kStopLatency);
-      if (item.kind == ItemKind::kRecord && item.sequence == expected) {
-        (*fold)->apply(item.sequence, item.record, state);
+      const Result<Item> item = subscriber->next(kStopLatency);
+      if (came(item) == ItemKind::kRecord && item->sequence == expected) {
+        (*fold)->apply(item->sequence, item->record, state);
         if (expected % kDigestEvery == 0) publish(expected, state.digest());
         ++expected;
-      } else if (item.kind == ItemKind::kRecord || item.kind == ItemKind::kLost ||
-                 item.kind == ItemKind::kReset || item.kind == ItemKind::kEnded ||
+      } else if (came(item) == ItemKind::kRecord || came(item) == EventKind::kLost ||
+                 came(item) == EventKind::kReset || came(item) == Came::kEnd ||
                  deadline.has_passed()) {
-        return fail(absl::StrCat("the reference got ", name_of(item.kind), " ", item.sequence,
-                                 " after ", expected - 1, ": ", text_of(item)));
+        return fail(absl::StrCat("the reference got ", item->sequence, " after ", expected - 1,
+                                 ": ", text_of(item, subscriber->status())));
       }
     }
   }
@@ -132,9 +134,10 @@ std::string join(const std::string& bus, Reference& reference, Tally& tally) {
   auto loaded = load_state(options, deadline);
   if (!loaded.ok()) return std::string(loaded.status().message());
   while (loaded->as_of() % kDigestEvery != 0) {
-    const Item item = loaded->wait(deadline);
-    if (item.kind == ItemKind::kNothing || item.kind == ItemKind::kEnded) {
-      return absl::StrCat("ended at ", loaded->as_of(), ": ", text_of(item));
+    const Result<Item> item = loaded->next(deadline);
+    if (came(item) == Came::kNothing || came(item) == Came::kEnd) {
+      return absl::StrCat("ended at ", loaded->as_of(), ": ",
+                          text_of(item, loaded->subscriber().status()));
     }
   }
   const SubscriberCounters counters = loaded->subscriber().counters();

@@ -49,10 +49,10 @@ int publish_fills(const char* bus, std::uint32_t records) {
   }
   for (std::uint32_t n = 1; n < records; ++n) {
     const Fill fill{.time = kFillTime, .sent = 0, .instrument = n % kInstruments};
-    if (publisher->publish(fill) == kNoSequence) return EXIT_FAILURE;
+    if (!publisher->publish(fill).ok()) return EXIT_FAILURE;
   }
   const Fill unstamped{.time = kFillTime, .sent = 0, .instrument = 0};
-  if ((*publisher)->publish(unstamped) == kNoSequence) return EXIT_FAILURE;
+  if (!(*publisher)->publish(unstamped).ok()) return EXIT_FAILURE;
   return (*publisher)->close().ok() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -65,7 +65,7 @@ int publish_live(const char* bus) {
   pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
   for (std::uint32_t n = 0; poll(&input, 1, 1) == 0; ++n) {
     const Fill fill{.time = kFillTime, .sent = 0, .instrument = n % kInstruments};
-    if (publisher->publish(fill) == kNoSequence) return EXIT_FAILURE;
+    if (!publisher->publish(fill).ok()) return EXIT_FAILURE;
   }
   return (*publisher)->close().ok() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
@@ -77,7 +77,7 @@ int publish(const char* bus, std::uint32_t records) {
     return EXIT_FAILURE;
   }
   for (std::uint32_t n = 1; n <= records; ++n) {
-    if (publisher->publish(signal(n)) == kNoSequence) return EXIT_FAILURE;
+    if (!publisher->publish(signal(n)).ok()) return EXIT_FAILURE;
   }
   return (*publisher)->close().ok() ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -25,6 +25,7 @@
 
 #include "lapwing/subscriber.h"
 #include "publisher/publisher_set_up.h"
+#include "testing/came.h"
 #include "testing/closing_publisher.h"
 
 namespace lapwing {
@@ -63,7 +64,7 @@ inline ClosingPublisher open_publisher(PublisherSetUp options) {
 inline void publish_stream(Publisher& publisher, std::uint64_t count) {
   for (; count > 0; --count) {
     const StreamRecord record = stream_record(publisher.head() + 1);
-    if (publisher.publish(std::as_bytes(std::span(record))) == kNoSequence) std::abort();
+    if (!publisher.publish(std::as_bytes(std::span(record))).ok()) std::abort();
   }
 }
 
@@ -130,51 +131,49 @@ class Proof {
   explicit Proof(SubscriberOptions options)
       : subscriber(Subscriber::open(std::move(options)).value()) {}
 
-  // Waits for the next record or event until the deadline and checks it; kNothing at the deadline.
-  ItemKind next(Deadline deadline) {
-    const Item item = subscriber.wait(deadline);
-    if (item.kind == ItemKind::kRecord) {
+  // Waits for the next record or event until the deadline and checks it.
+  Came next(Deadline deadline) {
+    const Result<Item> item = subscriber.next(deadline);
+    if (came(item) == ItemKind::kRecord) {
       StreamRecord record;
-      std::memcpy(record.data(), item.record.data(), sizeof record);
-      check_record(item.sequence, record);
+      std::memcpy(record.data(), item->record.data(), sizeof record);
+      check_record(item->sequence, record);
     }
-    if (item.event != nullptr) check(*item.event);
-    return item.kind;
+    if (item->event != nullptr) check(*item->event);
+    return came(item);
   }
   // The same for one record in memory of its own: an event stays where it is until next().
-  ItemKind take_next(Deadline deadline) {
+  Came take_next(Deadline deadline) {
     StreamRecord record;
-    const Taken taken = subscriber.take(record, deadline);
-    if (taken.result != Errc::kOk) return next(Deadline::now());
-    check_record(taken.sequence, record);
+    const Result<Sequence> sequence = subscriber.read_one(record, deadline);
+    if (!sequence.ok()) return next(Deadline::now());
+    check_record(*sequence, record);
     return ItemKind::kRecord;
   }
   // The same for up to `count_max` records, if any are there, or an event; waits for neither.
-  ItemKind next_batch(std::size_t count_max) {
+  Came next_batch(std::size_t count_max) {
     rows_.resize(count_max);
-    const Batch batch = subscriber.read(std::as_writable_bytes(std::span(rows_)));
-    if (batch.event) {
-      check(*batch.event);
-      return batch.event->kind;
-    }
-    for (std::size_t i = 0; i < batch.count; ++i) check_record(batch.first + i, rows_[i]);
-    if (batch.count == 0) return ItemKind::kNothing;
+    const Result<Batch> batch =
+        subscriber.read(std::as_writable_bytes(std::span(rows_)), Deadline::now());
+    if (batch->event) check(*batch->event);
+    if (came(batch) != ItemKind::kRecord) return came(batch);
+    for (std::size_t i = 0; i < batch->count; ++i) check_record(batch->first + i, rows_[i]);
     if (subscriber.counters().last != last) fail("a batch ends elsewhere", last);
     return ItemKind::kRecord;
   }
   // Waits for an item of this kind; false if the subscriber ended before, or the deadline passed.
-  bool until(ItemKind kind, Deadline deadline = far_deadline()) {
+  bool until(Came kind, Deadline deadline = far_deadline()) {
     for (;;) {
-      const ItemKind came = next(deadline);
-      if (came == kind) return true;
-      if (came == ItemKind::kEnded || came == ItemKind::kNothing) return false;
+      const Came item = next(deadline);
+      if (item == kind) return true;
+      if (item == Came::kEnd || item == Came::kNothing) return false;
       if (!defect.empty()) return false;
     }
   }
   bool until_sequence(Sequence n) {
     while (last < n && defect.empty()) {
-      const ItemKind came = next(far_deadline());
-      if (came == ItemKind::kEnded || came == ItemKind::kNothing) return false;
+      const Came item = next(far_deadline());
+      if (item == Came::kEnd || item == Came::kNothing) return false;
     }
     return last >= n;
   }
@@ -193,18 +192,18 @@ class Proof {
   void check(const Event& event) {
     text = event.text;
     switch (event.kind) {
-      case ItemKind::kGap:
+      case EventKind::kGap:
         if (event.gap.first != last + 1 || event.gap.last < event.gap.first) {
           fail("a gap does not begin where it should", event.gap.first);
         }
         if (skips_gaps) skip(event.gap);
         return;
-      case ItemKind::kLost:
+      case EventKind::kLost:
         return skip(event.gap);
-      case ItemKind::kPublisherGone:
+      case EventKind::kPublisherGone:
         ++gone;
         return;
-      case ItemKind::kSession:
+      case EventKind::kSession:
         if (event.is_first_session != (sessions == 0)) {
           fail("a session is not told to be the first, or another one is", event.sequence);
         }

@@ -8,6 +8,7 @@
 #include "lapwing/typed_publisher.h"
 #include "lapwing/typed_subscriber.h"
 #include "os/kernel.h"
+#include "testing/came.h"
 #include "testing/signal_record.h"
 #include "testing/temporary_directory.h"
 
@@ -55,28 +56,28 @@ TEST_CASE("A typed subscriber takes what a typed publisher publishes") {
   TypedPublisher<Signal> publisher = open_signals(directory.file("bus"));
   auto subscriber = TypedSubscriber<Signal>::open(from_oldest(directory.file("bus")));
   REQUIRE(subscriber.ok());
-  CHECK(publisher.publish(signal(1)) == 1);
-  CHECK(publisher.publish(signal(2), kHang) == 2);
+  CHECK(*publisher.publish(signal(1)) == 1);
+  CHECK(*publisher.publish(signal(2), kHang) == 2);
   const std::vector<Signal> more = {signal(3), signal(4)};
-  CHECK(publisher.publish_batch(more) == 4);
+  CHECK(*publisher.publish_batch(more) == 4);
   CHECK(publisher->head() == 4);
 
   std::vector<double> values;
   while (values.size() < 3) {
     Signal taken{};
-    const Taken result = subscriber->take(taken, kHang);
-    if (result.result == Errc::kEventDue) {
-      REQUIRE((*subscriber)->take_event());
+    const Result<Sequence> result = subscriber->read_one(taken, kHang);
+    if (result == Errc::kEventDue) {
+      REQUIRE((*subscriber)->read_event().ok());
       continue;
     }
-    REQUIRE(result.result == Errc::kOk);
+    REQUIRE(result.ok());
     values.push_back(taken.fair_value);
   }
   CHECK(values == std::vector{1.25, 2.25, 3.25});
   std::vector<Signal> rows(8);
-  Batch batch = subscriber->read(rows, kHang);
-  while (batch.kind == Batch::Kind::kEvent) batch = subscriber->read(rows, kHang);
-  REQUIRE(batch.count == 1);
+  Result<Batch> batch = subscriber->read(rows, kHang);
+  while (came(batch) == ItemKind::kEvent) batch = subscriber->read(rows, kHang);
+  REQUIRE(batch->count == 1);
   CHECK(rows[0].instrument == 4);
   CHECK((*subscriber)->schema() == "desk.signal");
   CHECK(*(*subscriber)->description() == schema_of<Signal>());
@@ -87,13 +88,13 @@ TEST_CASE("A member that is the time of publishing is stamped, and no other") {
   auto publisher = TypedPublisher<StampedQuote>::open({.directory = directory.file("bus")});
   REQUIRE(publisher.ok());
   const std::uint64_t before = wall_ns();
-  CHECK(publisher->publish({.instrument = 1, .sent = 5, .price = 7}) == 1);
-  CHECK(publisher->publish({.instrument = 2, .sent = 5, .price = 7}, kHang) == 2);
+  CHECK(*publisher->publish({.instrument = 1, .sent = 5, .price = 7}) == 1);
+  CHECK(*publisher->publish({.instrument = 2, .sent = 5, .price = 7}, kHang) == 2);
   std::vector<StampedQuote> many(kStampedAtOnce + 1,
                                  StampedQuote{.instrument = 3, .sent = 0, .price = 7});
   const Sequence last = 2 + many.size();
-  CHECK(publisher->publish_batch(many) == last);
-  CHECK(publisher->publish_batch({}) == (*publisher)->publish_batch({}));
+  CHECK(*publisher->publish_batch(many) == last);
+  CHECK(*publisher->publish_batch({}) == *(*publisher)->publish_batch({}));
   const std::uint64_t after = wall_ns();
   CHECK(many.back().sent == 0);
 
@@ -102,13 +103,13 @@ TEST_CASE("A member that is the time of publishing is stamped, and no other") {
   std::uint64_t previous = before;
   for (Sequence taken = 0; taken < last;) {
     StampedQuote quote{};
-    const Taken result = subscriber->take(quote, kHang);
-    if (result.result == Errc::kEventDue) {
-      REQUIRE((*subscriber)->take_event());
+    const Result<Sequence> result = subscriber->read_one(quote, kHang);
+    if (result == Errc::kEventDue) {
+      REQUIRE((*subscriber)->read_event().ok());
       continue;
     }
-    REQUIRE(result.result == Errc::kOk);
-    taken = result.sequence;
+    REQUIRE(result.ok());
+    taken = *result;
     CHECK(quote.instrument == std::min<Sequence>(taken, 3));
     CHECK(quote.price == 7);
     constexpr std::uint64_t kOff = 1'000'000;  // the clock may be steered meanwhile
@@ -129,19 +130,19 @@ TEST_CASE("An age counts from when a typed publisher published, and an unstamped
   REQUIRE(subscriber.ok());
   const std::uint64_t before = wall_ns();
   for (Sequence n = 1; n <= kStamped; ++n) {
-    REQUIRE(publisher->publish({.instrument = n, .sent = 0, .price = 7}) == n);
+    REQUIRE(*publisher->publish({.instrument = n, .sent = 0, .price = 7}) == n);
   }
-  REQUIRE((*publisher)->publish(StampedQuote{.instrument = 1, .sent = 0, .price = 7}) ==
+  REQUIRE(*(*publisher)->publish(StampedQuote{.instrument = 1, .sent = 0, .price = 7}) ==
           kStamped + 1);
   for (Sequence last = 0; last < kStamped + 1;) {
     StampedQuote quote{};
-    const Taken taken = subscriber->take(quote, kHang);
-    if (taken.result == Errc::kEventDue) {
-      REQUIRE((*subscriber)->take_event());
+    const Result<Sequence> taken = subscriber->read_one(quote, kHang);
+    if (taken == Errc::kEventDue) {
+      REQUIRE((*subscriber)->read_event().ok());
       continue;
     }
-    REQUIRE(taken.result == Errc::kOk);
-    last = taken.sequence;
+    REQUIRE(taken.ok());
+    last = *taken;
   }
   const std::uint64_t took = wall_ns() - before;
   const std::optional<Ages> ages = (*subscriber)->ages();
@@ -156,19 +157,19 @@ TEST_CASE("An age counts from when a typed publisher published, and an unstamped
 TEST_CASE("An item gives its record as a struct, or nothing where it is none") {
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
   TypedPublisher<Signal> publisher = open_signals(directory.file("bus"));
-  REQUIRE(publisher.publish(signal(7)) == 1);
+  REQUIRE(*publisher.publish(signal(7)) == 1);
   auto subscriber = Subscriber::open(from_oldest(directory.file("bus")));
   REQUIRE(subscriber.ok());
-  Item item = subscriber->wait(kHang);
-  CHECK(item.kind == ItemKind::kSession);
-  CHECK_FALSE(item.record_as<Signal>());
-  while (item.kind != ItemKind::kRecord) item = subscriber->wait(kHang);
+  Result<Item> item = subscriber->next(kHang);
+  CHECK(came(item) == EventKind::kSession);
+  CHECK_FALSE(item->record_as<Signal>());
+  while (came(item) != ItemKind::kRecord) item = subscriber->next(kHang);
   struct Shorter {
     std::uint64_t word;
   };
-  CHECK_FALSE(item.record_as<Shorter>());
-  REQUIRE(item.record_as<Signal>());
-  CHECK(item.record_as<Signal>()->instrument == 7);
+  CHECK_FALSE(item->record_as<Shorter>());
+  REQUIRE(item->record_as<Signal>());
+  CHECK(item->record_as<Signal>()->instrument == 7);
 }
 
 struct OtherSignal {
@@ -189,15 +190,15 @@ TEST_CASE("A struct of the same size whose field has another type is noticed on 
   const std::string bus = directory.file("bus");
   {
     TypedPublisher<Signal> publisher = open_signals(bus);
-    REQUIRE(publisher.publish(signal(1)) == 1);
+    REQUIRE(*publisher.publish(signal(1)) == 1);
     auto subscriber = TypedSubscriber<OtherSignal>::open(from_oldest(bus));
     REQUIRE(subscriber.ok());
     OtherSignal taken{};
-    Taken result = subscriber->take(taken, kHang);
-    while (result.result == Errc::kEventDue && (*subscriber)->take_event()) {
-      result = subscriber->take(taken, kHang);
+    Result<Sequence> result = subscriber->read_one(taken, kHang);
+    while (result == Errc::kEventDue && (*subscriber)->read_event().ok()) {
+      result = subscriber->read_one(taken, kHang);
     }
-    CHECK(result.result == Errc::kRecordSize);
+    CHECK(result == Errc::kRecordSize);
     CHECK(std::string((*subscriber)->status().message())
               .find("field weight is float32, not uint32") != std::string::npos);
     REQUIRE(publisher->close(kHang).ok());

@@ -66,13 +66,13 @@ int serve_successors(const std::string& path) {
   auto duplex = Duplex::accept(*listener, {}, hang_deadline());
   if (!duplex.ok()) return 3;
   for (;;) {
-    const Incoming in = duplex->next(hang_deadline());
-    if (in.result == Errc::kClosed) return 0;
+    const Result<Incoming> in = duplex->next(hang_deadline());
+    if (in.error() == Errc::kClosed) return 0;
     std::uint64_t n = 0;
-    if (in.result != Errc::kOk || in.payload.size() != sizeof n) return 4;
-    std::memcpy(&n, in.payload.data(), sizeof n);
+    if (!in.ok() || in->payload.size() != sizeof n) return 4;
+    std::memcpy(&n, in->payload.data(), sizeof n);
     ++n;
-    if (duplex->reply(in.call, bytes_of(n), kAnswer) != Errc::kOk) return 5;
+    if (!duplex->reply(in->call, bytes_of(n), kAnswer).ok()) return 5;
   }
 }
 
@@ -88,12 +88,12 @@ TEST_CASE("Every one of millions of calls, one at a time, gets its own reply") {
   const std::uint64_t start_ns = monotonic_ns();
   std::uint64_t wrong = 0;
   for (std::uint64_t n = 0; n < count && wrong == 0; ++n) {
-    const Reply reply = client->call(bytes_of(n), kRequest, hang_deadline());
+    const Result<Reply> reply = client->call(bytes_of(n), kRequest, hang_deadline());
     std::uint64_t answer = 0;
-    if (reply.result != Errc::kOk || reply.payload.size() != sizeof answer) {
-      FAIL(name_of(reply.result) << " at call " << n << ": " << client->status());
+    if (!reply.ok() || reply->payload.size() != sizeof answer) {
+      FAIL(name_of(reply.error()) << " at call " << n << ": " << client->status());
     }
-    std::memcpy(&answer, reply.payload.data(), sizeof answer);
+    std::memcpy(&answer, reply->payload.data(), sizeof answer);
     if (answer != n + 1) ++wrong;
   }
   const std::uint64_t took_ns = monotonic_ns() - start_ns;
@@ -117,7 +117,7 @@ class Caller {
     do {
       if (!start_calls() || !serve_all() || !take_replies()) return false;
     } while (monotonic_ns() < end_ns || (!was_full() && monotonic_ns() < end_ns + kHangNs));
-    if (duplex_.send({}, kDone, hang_deadline()) != Errc::kOk) return say("sending the end");
+    if (!duplex_.send({}, kDone, hang_deadline()).ok()) return say("sending the end");
     while (!other_is_done_) {
       if (!take(duplex_.next(hang_deadline()))) return false;
     }
@@ -149,10 +149,10 @@ class Caller {
       std::array<std::byte, kBytesMax> payload;
       std::memcpy(payload.data(), &seed, sizeof seed);
       for (std::size_t at = 8; at < size; ++at) payload[at] = content(seed, at);
-      const StartedCall started =
+      const Result<CallId> started =
           duplex_.start(std::span(payload).first(size), kRequest, hang_deadline());
-      if (started.result != Errc::kOk) return say("starting a call");
-      asked_[started.call] = {seed, size};
+      if (!started.ok()) return say("starting a call");
+      asked_[*started] = {seed, size};
       ++calls_;
     }
     return true;
@@ -160,23 +160,21 @@ class Caller {
 
   bool serve_all() {
     for (;;) {
-      const Incoming in = duplex_.try_next();
-      if (in.result == Errc::kWouldBlock) return true;
+      const Result<Incoming> in = duplex_.try_next();
+      if (in.error() == Errc::kWouldBlock) return true;
       if (!take(in)) return false;
     }
   }
 
-  bool take(const Incoming& in) {
-    if (in.result != Errc::kOk) return say("waiting for calls");
-    if (in.type == kDone) {
+  bool take(const Result<Incoming>& in) {
+    if (!in.ok()) return say("waiting for calls");
+    if (in->type == kDone) {
       other_is_done_ = true;
       return true;
     }
-    std::vector<std::byte> answer(in.payload.begin(), in.payload.end());
+    std::vector<std::byte> answer(in->payload.begin(), in->payload.end());
     for (std::byte& byte : answer) byte = ~byte;
-    if (duplex_.reply(in.call, answer, kAnswer, hang_deadline()) != Errc::kOk) {
-      return say("answering");
-    }
+    if (!duplex_.reply(in->call, answer, kAnswer, hang_deadline()).ok()) return say("answering");
     ++served_;
     return true;
   }
@@ -185,14 +183,14 @@ class Caller {
   bool take_replies() {
     while (!asked_.empty()) {
       if (!serve_all()) return false;
-      const Reply reply = duplex_.try_finish_any();
-      if (reply.result == Errc::kWouldBlock) {
+      const Result<Reply> reply = duplex_.try_finish_any();
+      if (reply.error() == Errc::kWouldBlock) {
         wait_for_anything();
         continue;
       }
-      if (reply.result != Errc::kOk) return say("waiting for replies");
-      const auto asked = asked_.find(reply.call);
-      if (asked == asked_.end() || !is_answer(reply, asked->second)) return say("a wrong reply");
+      if (!reply.ok()) return say("waiting for replies");
+      const auto asked = asked_.find(reply->call);
+      if (asked == asked_.end() || !is_answer(*reply, asked->second)) return say("a wrong reply");
       asked_.erase(asked);
     }
     return true;
@@ -238,7 +236,7 @@ TEST_CASE("Two sides that call each other through full rings do not stand still"
     Caller caller(*duplex, 1);
     if (!caller.run(seconds * kNsPerSecond)) return 4;
     // Stays until the other side has read the end.
-    if (duplex->next(hang_deadline()).result != Errc::kClosed) return 5;
+    if (duplex->next(hang_deadline()).error() != Errc::kClosed) return 5;
     return caller.was_full() ? 0 : 6;  // 6: void
   });
   auto duplex = connect_until_there(path, options);

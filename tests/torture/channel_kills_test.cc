@@ -96,8 +96,8 @@ const Sending kSendings[] = {
     {"claim and commit",
      {kSmall},
      [](ChannelProducer& producer, std::span<const Outgoing> messages) {
-       const Claim claim = producer.claim(messages[0].payload.size() + 9);
-       std::memcpy(claim.payload.data(), messages[0].payload.data(), messages[0].payload.size());
+       const auto claim = producer.claim(messages[0].payload.size() + 9);
+       std::memcpy(claim->data(), messages[0].payload.data(), messages[0].payload.size());
        (void)producer.commit(messages[0].payload.size(), messages[0].type);
      }},
     {"send",
@@ -109,8 +109,8 @@ const Sending kSendings[] = {
      {kSmall, 0, kSmall},
      [](ChannelProducer& producer, std::span<const Outgoing> messages) {
        for (const Outgoing& message : messages) {
-         const Claim claim = producer.claim(message.payload.size());
-         std::memcpy(claim.payload.data(), message.payload.data(), message.payload.size());
+         const auto claim = producer.claim(message.payload.size());
+         std::memcpy(claim->data(), message.payload.data(), message.payload.size());
          (void)producer.stage(message.payload.size(), message.type);
        }
        (void)producer.commit_staged();
@@ -152,12 +152,12 @@ int send_as_victim(SteppedChild::Marks& marks, const std::string& path, const Se
   for (std::uint64_t i = 0; i < total; ++i) {
     messages.push_back({payloads[i], static_cast<std::uint32_t>(i)});
   }
-  const Claim first = producer->claim(kLarge);  // in the ring: what is short is not
-  notes.stamp_address = reinterpret_cast<std::uint64_t>(first.payload.data()) -
-                        kPayloadOffsetPacked + kOperationAt % kCapacity;
+  const auto first = producer->claim(kLarge);  // in the ring: what is short is not
+  notes.stamp_address = reinterpret_cast<std::uint64_t>(first->data()) - kPayloadOffsetPacked +
+                        kOperationAt % kCapacity;
   for (std::uint64_t i = 0; i < kReadBefore + kUnread; ++i) {
-    if (i == kReadBefore && producer->drain(hang_deadline()) != Errc::kOk) return 3;
-    if (producer->send(messages[i].payload, messages[i].type, hang_deadline()) != Errc::kOk) {
+    if (i == kReadBefore && !producer->drain(hang_deadline()).ok()) return 3;
+    if (!producer->send(messages[i].payload, messages[i].type, hang_deadline()).ok()) {
       return 3;
     }
   }
@@ -179,12 +179,11 @@ int check_next_connection(ChannelListener& listener, Survivor survivor, const Id
   if (!next.ok()) return notes.complaint.say(std::string(next.status().message()));
   if (next->connection_id() == before) return notes.complaint.say("the same connection again");
   if constexpr (std::is_same_v<Accepted, ChannelConsumer>) {
-    const Peek peek = next->peek(hang_deadline());
-    if (peek.message.type != kNextConnection)
-      return notes.complaint.say("nothing from the next peer");
+    const Result<Message> peek = next->peek(hang_deadline());
+    if (peek->type != kNextConnection) return notes.complaint.say("nothing from the next peer");
   } else {
-    if (next->send({}, kNextConnection, hang_deadline()) != Errc::kOk ||
-        next->drain(hang_deadline()) != Errc::kOk) {
+    if (!next->send({}, kNextConnection, hang_deadline()).ok() ||
+        !next->drain(hang_deadline()).ok()) {
       return notes.complaint.say("the next peer takes nothing");
     }
   }
@@ -202,20 +201,20 @@ int survive_as_consumer(ChannelListener& listener, Survivor survivor, const Send
       notes.waiting.store(true);
       if (survivor == Survivor::kElsewhere) await_kill(notes);
     }
-    const Peek peek = consumer->peek(hang_deadline());
-    if (peek.result != Errc::kOk) {
+    const Result<Message> peek = consumer->peek(hang_deadline());
+    if (!peek.ok()) {
       notes.learned_ns = monotonic_ns();
-      notes.end = peek.result;
+      notes.end = peek.error();
       break;
     }
-    if (!is_message(peek.message, notes.messages, size_at(sending, notes.messages))) {
+    if (!is_message(*peek, notes.messages, size_at(sending, notes.messages))) {
       return notes.complaint.say("a message that was never sent");
     }
     ++notes.messages;
-    const Errc released = consumer->release();
-    if (released != Errc::kOk) return notes.complaint.say(name_of(released));
+    const Result<> released = consumer->release();
+    if (!released.ok()) return notes.complaint.say(name_of(released.error()));
   }
-  if (consumer->try_peek().result != notes.end) return notes.complaint.say("another end");
+  if (consumer->try_peek().error() != notes.end) return notes.complaint.say("another end");
   return check_next_connection<ChannelConsumer>(listener, survivor, consumer->connection_id(),
                                                 notes);
 }
@@ -252,8 +251,9 @@ int take_as_victim(SteppedChild::Marks& marks, const std::string& path, const Ta
   while (!notes.waiting.load()) std::this_thread::yield();
   std::array<Message, 8> batch;
   if (taking.borrow != 0) {
-    const PeekBatch borrowed = consumer->peek_batch(std::span(batch).first(taking.borrow));
-    if (borrowed.count != taking.borrow) return 3;
+    const Result<std::size_t> borrowed =
+        consumer->peek_batch(std::span(batch).first(taking.borrow));
+    if (*borrowed != taking.borrow) return 3;
   }
   marks.begin();
   taking.act(*consumer, batch);
@@ -265,12 +265,12 @@ int survive_as_producer(ChannelListener& listener, Survivor survivor, Notes& not
   auto producer = ChannelProducer::accept(listener, options_of(survivor), hang_deadline());
   if (!producer.ok()) return notes.complaint.say(std::string(producer.status().message()));
   std::array<std::byte, kSmall> payload{};
-  while (producer->try_send(payload, 0) == Errc::kOk) ++notes.messages;
+  while (producer->try_send(payload, 0).ok()) ++notes.messages;
   if (notes.messages != kRingful) return notes.complaint.say("not a ringful");
   notes.waiting.store(true);
   if (survivor == Survivor::kElsewhere) await_kill(notes);
   for (;;) {
-    notes.end = producer->send(payload, 0, hang_deadline());
+    notes.end = producer->send(payload, 0, hang_deadline()).error();
     if (notes.end != Errc::kOk) break;
     ++notes.messages;
   }
@@ -332,9 +332,9 @@ void be_next_peer(const std::string& path) {
     CHECK(end->send({}, kNextConnection, hang_deadline()) == Errc::kOk);
     CHECK(end->drain(hang_deadline()) != Errc::kTimedOut);
   } else {
-    CHECK(end->peek(hang_deadline()).message.type == kNextConnection);
+    CHECK(end->peek(hang_deadline())->type == kNextConnection);
     CHECK(end->release() == Errc::kOk);
-    CHECK(end->peek(hang_deadline()).result == Errc::kClosed);
+    CHECK(end->peek(hang_deadline()).error() == Errc::kClosed);
   }
 }
 
@@ -481,7 +481,7 @@ struct Sleeper {
 
 int sleep_as_consumer(const std::string& path, Notes&) {
   auto consumer = ChannelConsumer::connect(path, options_of(Survivor::kParked), hang_deadline());
-  return consumer.ok() && consumer->peek(hang_deadline()).result == Errc::kOk ? 0 : 1;
+  return consumer.ok() && consumer->peek(hang_deadline()).error() == Errc::kOk ? 0 : 1;
 }
 
 // Sends now and then to a consumer that slept when it died, until it learns it.
@@ -492,7 +492,7 @@ int survive_sleeping_consumer(ChannelListener& listener, Notes& notes) {
   await_kill(notes);
   // The first message finds the sleeper's ticket, and its socket closed; or a ringful is enough.
   do {
-    notes.end = producer->send({}, 0, hang_deadline());
+    notes.end = producer->send({}, 0, hang_deadline()).error();
     ++notes.messages;
   } while (notes.end == Errc::kOk);
   notes.learned_ns = monotonic_ns();
@@ -504,7 +504,7 @@ int sleep_as_producer(const std::string& path, Notes& notes) {
   if (!producer.ok()) return 2;
   for (;;) {
     if (notes.messages == kRingful) notes.waiting.store(true);
-    if (producer->send({}, 0, hang_deadline()) != Errc::kOk) return 1;
+    if (!producer->send({}, 0, hang_deadline()).ok()) return 1;
     ++notes.messages;
   }
 }
@@ -515,10 +515,10 @@ int survive_sleeping_producer(ChannelListener& listener, Notes& notes) {
   await_kill(notes);
   std::uint64_t got = 0;
   for (;;) {
-    notes.end = consumer->peek(hang_deadline()).result;
+    notes.end = consumer->peek(hang_deadline()).error();
     if (notes.end != Errc::kOk) break;
     ++got;
-    if (consumer->release() != Errc::kOk) return notes.complaint.say("no release");
+    if (!consumer->release().ok()) return notes.complaint.say("no release");
   }
   notes.learned_ns = monotonic_ns();
   return got == kRingful ? 0 : notes.complaint.say("it got " + std::to_string(got));
@@ -566,12 +566,12 @@ int serve_until_next(ChannelListener& listener, Notes& notes) {
     auto consumer =
         ChannelConsumer::accept(listener, options_of(Survivor::kParked), hang_deadline());
     if (!consumer.ok()) return notes.complaint.say(std::string(consumer.status().message()));
-    const Peek peek = consumer->peek(hang_deadline());
-    if (peek.result == Errc::kOk) return peek.message.type == kNextConnection ? 0 : 1;
-    notes.end = peek.result;
+    const Result<Message> peek = consumer->peek(hang_deadline());
+    if (peek.ok()) return peek->type == kNextConnection ? 0 : 1;
+    notes.end = peek.error();
     notes.learned_ns = monotonic_ns();
     ++notes.messages;
-    if (peek.result != Errc::kPeerGone) return notes.complaint.say(name_of(peek.result));
+    if (peek.error() != Errc::kPeerGone) return notes.complaint.say(name_of(peek.error()));
   }
 }
 
@@ -611,13 +611,13 @@ int connect_until_next(const std::string& path, Notes& notes) {
       return notes.complaint.say(std::string(consumer.status().message()));
     }
     if (consumer.ok()) {
-      const Peek peek = consumer->peek(hang_deadline());
-      if (peek.result == Errc::kOk && peek.message.type == kNextConnection) {
-        return consumer->release() == Errc::kOk ? 0 : 1;
+      const Result<Message> peek = consumer->peek(hang_deadline());
+      if (peek.ok() && peek->type == kNextConnection) {
+        return consumer->release().ok() ? 0 : 1;
       }
-      notes.end = peek.result;
+      notes.end = peek.error();
       ++notes.messages;
-      if (peek.result != Errc::kPeerGone) return notes.complaint.say(name_of(peek.result));
+      if (peek.error() != Errc::kPeerGone) return notes.complaint.say(name_of(peek.error()));
     }
     if (deadline.has_passed()) return notes.complaint.say("nobody listens any more");
     wait_readable(-1, 1'000'000);

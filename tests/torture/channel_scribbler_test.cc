@@ -256,26 +256,26 @@ struct HonestConsumer {
       case 2:
         return read(end.peek(a_deadline(random)));
       case 3: {
-        const PeekBatch peeked = end.peek_batch(batch, a_deadline(random));
-        for (std::size_t i = 0; i < peeked.count; ++i) read(batch[i]);
-        return peeked.result;
+        const Result<std::size_t> peeked = end.peek_batch(batch, a_deadline(random));
+        for (std::size_t i = 0; i < *peeked; ++i) read(batch[i]);
+        return peeked.error();
       }
       case 4: {
-        const Received received = end.receive(buffer, a_deadline(random));
-        if (received.result == Errc::kOk && received.size > buffer.size()) bad = true;
-        return received.result;
+        const Result<Received> received = end.receive(buffer, a_deadline(random));
+        if (received.ok() && received->size > buffer.size()) bad = true;
+        return received.error();
       }
       case 5:
         return end.arm() ? Errc::kWouldBlock : Errc::kOk;
       default:
-        return end.release();
+        return end.release().error();
     }
   }
-  Errc try_again() { return end.try_peek().result; }
+  Errc try_again() { return end.try_peek().error(); }
 
-  Errc read(const Peek& peek) {
-    if (peek.result == Errc::kOk) read(peek.message);
-    return peek.result;
+  Errc read(const Result<Message>& peek) {
+    if (peek.ok()) read(*peek);
+    return peek.error();
   }
   void read(const Message& message) {
     if (message.payload.size() > end.message_bytes_max()) bad = true;
@@ -313,21 +313,21 @@ struct HonestProducer {
       case 5:
         return note(end.send(std::span(payload).first(size), 3, a_deadline(random)));
       case 6:
-        return end.drain(a_deadline(random));
+        return end.drain(a_deadline(random)).error();
       default:
         return end.arm(size) ? Errc::kWouldBlock : Errc::kOk;
     }
   }
-  Errc try_again() { return end.try_claim(0).result; }
+  Errc try_again() { return end.try_claim(0).error(); }
 
-  Errc write(const Claim& claim) {
-    if (claim.payload.size() > payload.size()) bad = true;
-    if (!claim.payload.empty()) std::memset(claim.payload.data(), 0x5a, claim.payload.size());
-    return claim.result;
+  Errc write(const Result<std::span<std::byte>>& claim) {
+    if (claim->size() > payload.size()) bad = true;
+    if (!claim->empty()) std::memset(claim->data(), 0x5a, claim->size());
+    return claim.error();
   }
-  Errc note(Errc result) {
-    messages += result == Errc::kOk;
-    return result;
+  Errc note(Result<> result) {
+    messages += result.ok();
+    return result.error();
   }
 
   ChannelProducer end;

@@ -92,36 +92,36 @@ template <typename Wait>
 Errc timed(Notes& notes, const Wait& wait) {
   const std::uint64_t begin_ns = monotonic_ns();
   notes.waits.fetch_add(1);
-  const Errc result = wait(Deadline::at_monotonic_ns(begin_ns + silence_ns() + kHangNs));
+  const Result<> result = wait(Deadline::at_monotonic_ns(begin_ns + silence_ns() + kHangNs));
   notes.waited_ns = std::max(notes.waited_ns, monotonic_ns() - begin_ns);
-  return result;
+  return result.error();
 }
 
 int send_around_a_silence(const std::string& path, WaitStrategy wait, Notes& notes) {
   auto producer = ChannelProducer::connect(path, options_of(wait), hang_deadline());
   if (!producer.ok()) return notes.complaint.say(std::string(producer.status().message()));
-  if (producer->try_send({}, 1) != Errc::kOk) return 1;
+  if (!producer->try_send({}, 1).ok()) return 1;
   if (!keep_silent(notes, 2, producer->connection_id())) return notes.complaint.say("nobody waits");
-  const Errc result = producer->try_send({}, 2);
-  if (result != Errc::kOk) return notes.complaint.say(name_of(result));
-  return producer->drain(hang_deadline()) == Errc::kOk ? 0 : 1;
+  const Result<> sent = producer->try_send({}, 2);
+  if (!sent.ok()) return notes.complaint.say(name_of(sent.error()));
+  return producer->drain(hang_deadline()).ok() ? 0 : 1;
 }
 
 int take_around_a_silence(ChannelListener& listener, WaitStrategy wait, Notes& notes) {
   auto consumer = ChannelConsumer::accept(listener, options_of(wait), hang_deadline());
   if (!consumer.ok()) return notes.complaint.say(std::string(consumer.status().message()));
   for (std::uint32_t type = 1; type <= 2; ++type) {
-    Peek peek;
+    Result<Message> peek = Errc::kOk;
     const Errc result = timed(notes, [&](Deadline deadline) {
       peek = consumer->peek(deadline);
-      return peek.result;
+      return peek.error();
     });
     if (result != Errc::kOk) return notes.complaint.say(name_of(result));
-    if (peek.message.type != type) return notes.complaint.say("another message");
-    if (consumer->release() != Errc::kOk) return notes.complaint.say("no release");
+    if (peek->type != type) return notes.complaint.say("another message");
+    if (!consumer->release().ok()) return notes.complaint.say("no release");
   }
   notes.sleeps = consumer->counters().sleeps;
-  const Errc end = consumer->peek(hang_deadline()).result;
+  const Errc end = consumer->peek(hang_deadline()).error();
   return end == Errc::kClosed ? 0 : notes.complaint.say(name_of(end));
 }
 
@@ -132,11 +132,11 @@ int release_after_a_silence(ChannelListener& listener, WaitStrategy wait, Notes&
     return notes.complaint.say("nobody waits");
   }
   for (;;) {
-    const Errc result = consumer->peek(hang_deadline()).result;
+    const Errc result = consumer->peek(hang_deadline()).error();
     if (result == Errc::kClosed) break;
     if (result != Errc::kOk) return notes.complaint.say(name_of(result));
     notes.taken.fetch_add(1);
-    if (consumer->release() != Errc::kOk) return notes.complaint.say("no release");
+    if (!consumer->release().ok()) return notes.complaint.say("no release");
   }
   return notes.taken.load() == kRingful + 1 ? 0 : notes.complaint.say("not all of them");
 }
@@ -150,7 +150,7 @@ int send_a_ringful_and_one(const std::string& path, WaitStrategy wait, Notes& no
     if (result != Errc::kOk) return notes.complaint.say(name_of(result));
   }
   notes.sleeps = producer->counters().sleeps;
-  return producer->drain(hang_deadline()) == Errc::kOk ? 0 : 1;
+  return producer->drain(hang_deadline()).ok() ? 0 : 1;
 }
 
 // Two processes of which one is silent; the other waited for all that time, and slept several times
@@ -213,11 +213,11 @@ int send_numbers(const std::string& path, Notes& notes) {
   auto producer = ChannelProducer::connect(path, options_of(WaitStrategy::kPark), hang_deadline());
   if (!producer.ok()) return notes.complaint.say(std::string(producer.status().message()));
   for (std::uint64_t i = 0; !notes.stop.load(); ++i) {
-    const Errc result = producer->send({}, static_cast<std::uint32_t>(i), hang_deadline());
-    if (result != Errc::kOk) return notes.complaint.say(name_of(result));
+    const Result<> result = producer->send({}, static_cast<std::uint32_t>(i), hang_deadline());
+    if (!result.ok()) return notes.complaint.say(name_of(result.error()));
     notes.sent.store(i + 1);
   }
-  return producer->drain(hang_deadline()) == Errc::kOk ? 0 : 1;
+  return producer->drain(hang_deadline()).ok() ? 0 : 1;
 }
 
 int take_numbers(ChannelListener& listener, Notes& notes) {
@@ -225,12 +225,11 @@ int take_numbers(ChannelListener& listener, Notes& notes) {
       ChannelConsumer::accept(listener, options_of(WaitStrategy::kPark), hang_deadline());
   if (!consumer.ok()) return notes.complaint.say(std::string(consumer.status().message()));
   for (std::uint64_t i = 0;; ++i) {
-    const Peek peek = consumer->peek(hang_deadline());
-    if (peek.result == Errc::kClosed) return 0;
-    if (peek.result != Errc::kOk) return notes.complaint.say(name_of(peek.result));
-    if (peek.message.type != static_cast<std::uint32_t>(i))
-      return notes.complaint.say("another number");
-    if (consumer->release() != Errc::kOk) return notes.complaint.say("no release");
+    const Result<Message> peek = consumer->peek(hang_deadline());
+    if (peek.error() == Errc::kClosed) return 0;
+    if (!peek.ok()) return notes.complaint.say(name_of(peek.error()));
+    if (peek->type != static_cast<std::uint32_t>(i)) return notes.complaint.say("another number");
+    if (!consumer->release().ok()) return notes.complaint.say("no release");
     notes.taken.store(i + 1);
   }
 }

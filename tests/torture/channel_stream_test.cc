@@ -162,12 +162,12 @@ class Sender : Party {
         return fail(name_of(result));
       }
     }
-    const Errc ended = producer_.send({}, kEndOfStream, hang_deadline());
-    if (ended != Errc::kOk) return fail(name_of(ended));
-    const Errc drained = producer_.drain(hang_deadline());
+    const Result<> ended = producer_.send({}, kEndOfStream, hang_deadline());
+    if (!ended.ok()) return fail(name_of(ended.error()));
+    const Result<> drained = producer_.drain(hang_deadline());
     told_.bytes = bytes_;
     told_.counters = producer_.counters();
-    return drained == Errc::kOk ? 0 : fail(name_of(drained));
+    return drained.ok() ? 0 : fail(name_of(drained.error()));
   }
 
  private:
@@ -193,13 +193,13 @@ class Sender : Party {
     const std::size_t size = sizes_.next();
     const std::size_t claimed =
         std::min<std::size_t>(size + surplus, run_.options.message_bytes_max);
-    if (surplus % 10 == 1 && producer_.try_claim(claimed).result == Errc::kOk) {
-      if (const Errc aborted = producer_.abort(); aborted != Errc::kOk) return aborted;
+    if (surplus % 10 == 1 && producer_.try_claim(claimed).ok()) {
+      if (const Result<> aborted = producer_.abort(); !aborted.ok()) return aborted.error();
     }
-    const Claim claim = producer_.claim(claimed, hang_deadline());
-    if (claim.result != Errc::kOk) return claim.result;
-    fill(claim.payload.first(size), bytes_);
-    const Errc committed = producer_.commit(size, type_);
+    const auto claim = producer_.claim(claimed, hang_deadline());
+    if (!claim.ok()) return claim.error();
+    fill(claim->first(size), bytes_);
+    const Errc committed = producer_.commit(size, type_).error();
     count(size, producer_.counters());
     return committed;
   }
@@ -207,13 +207,13 @@ class Sender : Party {
   Errc stage_some() {
     for (std::size_t left = 1 + random_() % kBatch; left > 0; --left) {
       const std::size_t size = sizes_.next();
-      const Claim claim = producer_.claim(size, hang_deadline());
-      if (claim.result != Errc::kOk) return claim.result;
-      fill(claim.payload, bytes_);
-      if (producer_.stage(size, type_) != Errc::kOk) return Errc::kMisuse;
+      const auto claim = producer_.claim(size, hang_deadline());
+      if (!claim.ok()) return claim.error();
+      fill(*claim, bytes_);
+      if (!producer_.stage(size, type_).ok()) return Errc::kMisuse;
       count(size, producer_.counters());
     }
-    return producer_.commit_staged();
+    return producer_.commit_staged().error();
   }
 
   std::span<const std::byte> next_payload(std::size_t slot) {
@@ -229,7 +229,7 @@ class Sender : Party {
   }
 
   Errc send_copied() {
-    const Errc result = producer_.send(next_payload(0), type_, hang_deadline());
+    const Errc result = producer_.send(next_payload(0), type_, hang_deadline()).error();
     count_batch(1);
     return result;
   }
@@ -240,7 +240,7 @@ class Sender : Party {
     const Deadline deadline = hang_deadline();
     Errc result = Errc::kWouldBlock;
     while (result == Errc::kWouldBlock && !deadline.has_passed()) {
-      result = producer_.try_send(payload, type_);
+      result = producer_.try_send(payload, type_).error();
     }
     count_batch(1);
     return result;
@@ -255,11 +255,11 @@ class Sender : Party {
     }
     // As many as there is room for, then the others with patience.
     const std::span whole = std::span(batch).first(size);
-    const SentBatch tried = producer_.try_send_batch(whole);
-    const SentBatch rest = producer_.send_batch(whole.subspan(tried.count), hang_deadline());
+    const Result<std::size_t> tried = producer_.try_send_batch(whole);
+    const Result<std::size_t> rest = producer_.send_batch(whole.subspan(*tried), hang_deadline());
     count_batch(size);
-    if (tried.count + rest.count != size) return Errc::kMisuse;
-    return rest.result;
+    if (*tried + *rest != size) return Errc::kMisuse;
+    return rest.error();
   }
 
   ChannelProducer& producer_;
@@ -281,7 +281,7 @@ class Taker : Party {
     told_.bytes = bytes_;
     told_.counters = consumer_.counters();
     if (!done()) return fail("the end came too early");
-    const Errc left = consumer_.peek(hang_deadline()).result;
+    const Errc left = consumer_.peek(hang_deadline()).error();
     return left == Errc::kClosed ? 0 : fail(name_of(left));
   }
 
@@ -297,8 +297,8 @@ class Taker : Party {
       default:
         break;
     }
-    const Peek peek = consumer_.try_peek();
-    return peek.result == Errc::kWouldBlock ? 0 : take_in_place(peek);
+    const Result<Message> peek = consumer_.try_peek();
+    return peek.error() == Errc::kWouldBlock ? 0 : take_in_place(peek);
   }
 
   int check(std::uint32_t type, std::span<const std::byte> payload) {
@@ -321,32 +321,32 @@ class Taker : Party {
     return 0;
   }
 
-  int take_in_place(const Peek& peek) {
-    if (peek.result != Errc::kOk) return fail(name_of(peek.result));
-    if (const int code = check(peek.message.type, peek.message.payload); code != 0) return code;
-    const Errc released = consumer_.release();
-    return released == Errc::kOk ? 0 : fail(name_of(released));
+  int take_in_place(const Result<Message>& peek) {
+    if (!peek.ok()) return fail(name_of(peek.error()));
+    if (const int code = check(peek->type, peek->payload); code != 0) return code;
+    const Result<> released = consumer_.release();
+    return released.ok() ? 0 : fail(name_of(released.error()));
   }
 
-  int take_copied(const Received& received) {
-    if (received.result != Errc::kOk) return fail(name_of(received.result));
-    return check(received.type, std::span(buffer_).first(received.size));
+  int take_copied(const Result<Received>& received) {
+    if (!received.ok()) return fail(name_of(received.error()));
+    return check(received->type, std::span(buffer_).first(received->size));
   }
 
   // Releases only a part of what it borrowed, or that in two steps.
   int take_batch() {
     std::array<Message, kBatch> batch;
-    const PeekBatch peeked = consumer_.peek_batch(batch, hang_deadline());
-    if (peeked.result != Errc::kOk) return fail(name_of(peeked.result));
-    const std::size_t kept = random_() % (peeked.count + 1);
+    const Result<std::size_t> peeked = consumer_.peek_batch(batch, hang_deadline());
+    if (!peeked.ok()) return fail(name_of(peeked.error()));
+    const std::size_t kept = random_() % (*peeked + 1);
     for (std::size_t i = 0; i < kept; ++i) {
       if (const int code = check(batch[i].type, batch[i].payload); code != 0) return code;
     }
     std::span<const Message> left = std::span(batch).first(kept);
     while (!left.empty()) {
       const std::size_t step = 1 + random_() % left.size();
-      const Errc released = consumer_.release(left, step);
-      if (released != Errc::kOk) return fail(name_of(released));
+      const Result<> released = consumer_.release(left, step);
+      if (!released.ok()) return fail(name_of(released.error()));
       left = left.subspan(step);
     }
     return 0;

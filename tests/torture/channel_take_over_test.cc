@@ -53,9 +53,9 @@ int connect_often(const std::string& path, Notes& notes, Complaint& complaint) {
   while (!notes.stop.load()) {
     auto producer = ChannelProducer::connect(path, small_options(), hang_deadline());
     if (!producer.ok()) return complaint.say(std::string(producer.status().message()));
-    Errc result = producer->send({}, 1, hang_deadline());
-    if (result == Errc::kOk) result = producer->drain(hang_deadline());
-    if (result != Errc::kOk) return complaint.say(name_of(result));
+    Result<> sent = producer->send({}, 1, hang_deadline());
+    if (sent.ok()) sent = producer->drain(hang_deadline());
+    if (!sent.ok()) return complaint.say(name_of(sent.error()));
     notes.connected.fetch_add(1);
   }
   return 0;
@@ -67,32 +67,32 @@ int send_steadily(const std::string& path, Notes& notes) {
   if (!producer.ok()) return notes.steady_says.say(std::string(producer.status().message()));
   while (!notes.stop.load()) {
     const std::uint64_t number = notes.steady_sent.load();
-    const Errc result =
+    const Result<> result =
         producer->send(std::as_bytes(std::span(&number, 1)), kSteady, hang_deadline());
-    if (result != Errc::kOk) return notes.steady_says.say(name_of(result));
+    if (!result.ok()) return notes.steady_says.say(name_of(result.error()));
     notes.steady_sent.fetch_add(1);
     wait_readable(-1, kNsPerMs);
   }
-  return producer->drain(hang_deadline()) == Errc::kOk ? 0 : 1;
+  return producer->drain(hang_deadline()).ok() ? 0 : 1;
 }
 
 // What has come from the steady client. False: it is over, or something is missing.
 bool take_steady(ChannelConsumer& steady, Notes& notes) {
   for (;;) {
-    const Peek peek = steady.try_peek();
-    if (peek.result == Errc::kWouldBlock) return true;
-    if (peek.result == Errc::kClosed) return false;
+    const Result<Message> peek = steady.try_peek();
+    if (peek.error() == Errc::kWouldBlock) return true;
+    if (peek.error() == Errc::kClosed) return false;
     std::uint64_t number = 0;
-    if (peek.result == Errc::kOk && peek.message.payload.size() == sizeof number) {
-      std::memcpy(&number, peek.message.payload.data(), sizeof number);
+    if (peek.ok() && peek->payload.size() == sizeof number) {
+      std::memcpy(&number, peek->payload.data(), sizeof number);
     }
-    if (peek.result != Errc::kOk || number != notes.steady_received.load()) {
-      notes.listeners_say.say(std::string("the steady client: ") + name_of(peek.result));
+    if (!peek.ok() || number != notes.steady_received.load()) {
+      notes.listeners_say.say(std::string("the steady client: ") + name_of(peek.error()));
       return false;
     }
     notes.steady_received.fetch_add(1);
-    if (const Errc released = steady.release(); released != Errc::kOk) {
-      notes.listeners_say.say(std::string("the steady client: ") + name_of(released));
+    if (const Result<> released = steady.release(); !released.ok()) {
+      notes.listeners_say.say(std::string("the steady client: ") + name_of(released.error()));
       return false;
     }
   }
@@ -113,15 +113,15 @@ int serve(ChannelListener listener, Notes& notes) {
     if (failed != Errc::kOk) {
       return notes.listeners_say.say(std::string(consumer.status().message()));
     }
-    const Peek peek = consumer->peek(hang_deadline());
-    if (peek.result != Errc::kOk) return notes.listeners_say.say(name_of(peek.result));
-    if (peek.message.type == kSteady) {
+    const Result<Message> peek = consumer->peek(hang_deadline());
+    if (!peek.ok()) return notes.listeners_say.say(name_of(peek.error()));
+    if (peek->type == kSteady) {
       steady.emplace(std::move(*consumer));
       continue;
     }
     notes.received.fetch_add(1);
-    if (const Errc released = consumer->release(); released != Errc::kOk) {
-      return notes.listeners_say.say(name_of(released));
+    if (const Result<> released = consumer->release(); !released.ok()) {
+      return notes.listeners_say.say(name_of(released.error()));
     }
   }
   while (steady && !steady_is_over) {
@@ -207,10 +207,8 @@ int connect_once(const std::string& path, Notes& notes) {
     notes.clients_say[0].say(std::string(producer.status().message()));
     return static_cast<int>(errc_of(producer.status()));
   }
-  return producer->send({}, 1, hang_deadline()) == Errc::kOk &&
-                 producer->drain(hang_deadline()) == Errc::kOk
-             ? 0
-             : 1;
+  return producer->send({}, 1, hang_deadline()).ok() && producer->drain(hang_deadline()).ok() ? 0
+                                                                                              : 1;
 }
 
 int serve_one(ChannelListener& listener, Notes& notes) {
@@ -218,9 +216,9 @@ int serve_one(ChannelListener& listener, Notes& notes) {
   // It may have handed over in its last turn, before it was told to go on.
   if (!consumer.ok() && listener.handed_over()) return kHandedOver;
   if (!consumer.ok()) return notes.listeners_say.say(std::string(consumer.status().message()));
-  const Errc result = consumer->peek(hang_deadline()).result;
+  const Errc result = consumer->peek(hang_deadline()).error();
   if (result != Errc::kOk) return notes.listeners_say.say(name_of(result));
-  return consumer->release() == Errc::kOk ? 0 : 1;
+  return consumer->release().ok() ? 0 : 1;
 }
 
 // Lets successors try until told to go on; then serves the client that has waited.

@@ -83,14 +83,14 @@ class Waiter {
   int go(const Wait& wait) {
     exchange_.ready.store(true);
     for (std::uint64_t cycle = 1; cycle <= run_.cycles; ++cycle) {
-      Errc result = Errc::kTimedOut;
-      while (result == Errc::kTimedOut) {
+      Result<> result = Errc::kTimedOut;
+      while (result.error() == Errc::kTimedOut) {
         const std::uint64_t deadline_ns = monotonic_ns() + duration();
         clock_ended_ns = 0;
         result = wait(Deadline::at_monotonic_ns(deadline_ns));
-        judge(cycle, result, deadline_ns);
+        judge(cycle, result.error(), deadline_ns);
       }
-      if (result != Errc::kOk) return exchange_.waiter_says.say(name_of(result));
+      if (!result.ok()) return exchange_.waiter_says.say(name_of(result.error()));
       exchange_.taken.store(cycle);
     }
     return 0;
@@ -131,8 +131,8 @@ class Waker {
         return exchange_.waker_says.say("cycle " + std::to_string(cycle - 1) + " was never taken");
       }
       pass(gap);
-      const Errc result = act();
-      if (result != Errc::kOk) return exchange_.waker_says.say(name_of(result));
+      const Result<> result = act();
+      if (!result.ok()) return exchange_.waker_says.say(name_of(result.error()));
       exchange_.there_ns.store(monotonic_ns());
       exchange_.there_cycle.store(cycle);
     }
@@ -216,13 +216,13 @@ int produce(const Run& run, const std::string& path, Exchange& exchange) {
     code = Waker(run, exchange).go([&] { return producer->try_send({}, 1); });
     exchange.waker = producer->counters();
   } else {
-    while (producer->try_send({}, 1) == Errc::kOk) {
+    while (producer->try_send({}, 1).ok()) {
     }
     std::optional<WaitSet> set =
         set_for(run, [&](WaitSet& made) { return made.add(*producer, 0, 1).status(); });
     code = Waiter(run, exchange).go([&](Deadline deadline) {
       if (!set) return producer->send({}, 1, deadline);
-      const Errc waited = set->wait(deadline).result;
+      const Errc waited = set->wait(deadline).error();
       return waited == Errc::kOk ? producer->try_send({}, 1) : waited;
     });
     exchange.waiter = producer->counters();
@@ -241,21 +241,21 @@ int consume(const Run& run, ChannelListener& listener, Exchange& exchange) {
         set_for(run, [&](WaitSet& made) { return made.add(*consumer, 1).status(); });
     code = Waiter(run, exchange).go([&](Deadline deadline) {
       if (set) {
-        const Errc waited = set->wait(deadline).result;
+        const Errc waited = set->wait(deadline).error();
         if (waited != Errc::kOk) return waited;
       }
-      const Errc result = set ? consumer->try_peek().result : consumer->peek(deadline).result;
-      return result == Errc::kOk ? consumer->release() : result;
+      const Errc result = set ? consumer->try_peek().error() : consumer->peek(deadline).error();
+      return result == Errc::kOk ? consumer->release().error() : result;
     });
     exchange.waiter = consumer->counters();
   } else {
     code = Waker(run, exchange).go([&] {
-      const Errc result = consumer->peek(hang_deadline()).result;
-      return result == Errc::kOk ? consumer->release() : result;
+      const Errc result = consumer->peek(hang_deadline()).error();
+      return result == Errc::kOk ? consumer->release().error() : result;
     });
     exchange.waker = consumer->counters();
-    while (consumer->try_peek().result == Errc::kOk) {
-      if (consumer->release() != Errc::kOk) return exchange.waker_says.say("no release");
+    while (consumer->try_peek().error() == Errc::kOk) {
+      if (!consumer->release().ok()) return exchange.waker_says.say("no release");
     }
   }
   (void)consumer->peek(hang_deadline());  // the producer leaves first
@@ -269,10 +269,10 @@ int serve(const Run& run, ChannelListener& listener, Exchange& exchange) {
   if (!server.ok()) return exchange.waiter_says.say(std::string(server.status().message()));
   ClientId client = 0;
   for (int connected = 0; connected < 2; ++connected) {  // the idle one first
-    client = server->wait(hang_deadline()).client;
+    client = server->wait(hang_deadline())->client;
   }
   const auto send_one = [&] {
-    const bool sent = server->try_send(client, {}, 1) == Errc::kOk &&
+    const bool sent = server->try_send(client, {}, 1).ok() &&
                       server->try_send(client, {}, 1) == Errc::kWouldBlock;
     return sent ? Errc::kOk : Errc::kMisuse;
   };
@@ -280,9 +280,9 @@ int serve(const Run& run, ChannelListener& listener, Exchange& exchange) {
   const ServerEvent::Kind wanted =
       run.side == Side::kEmpty ? ServerEvent::Kind::kMessage : ServerEvent::Kind::kRoom;
   const int code = Waiter(run, exchange).go([&](Deadline deadline) {
-    const ServerEvent event = server->wait(deadline);
-    if (event.result != Errc::kOk) return event.result;
-    if (event.kind != wanted || event.client != client) return Errc::kMisuse;
+    const Result<ServerEvent> event = server->wait(deadline);
+    if (!event.ok()) return event.error();
+    if (event->kind != wanted || event->client != client) return Errc::kMisuse;
     return run.side == Side::kEmpty ? Errc::kOk : send_one();
   });
   exchange.waiter = server->counters(client);
@@ -299,7 +299,7 @@ int be_served(const Run& run, const std::string& path, Exchange& exchange) {
   if (!idle.ok() || !client.ok()) return exchange.waker_says.say("no connection");
   const int code = Waker(run, exchange).go([&] {
     return run.side == Side::kEmpty ? client->try_send({}, 1)
-                                    : client->next(hang_deadline()).result;
+                                    : client->next(hang_deadline()).error();
   });
   exchange.waker = client->counters();
   return code;

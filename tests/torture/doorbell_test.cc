@@ -96,19 +96,19 @@ class Reader {
     options.on_gap = OnGap::kSkip;
     Subscriber subscriber = Subscriber::open(std::move(options)).value();
     while (!stop_ && !closed_ && !ended_) {
-      const Item item = manner == Manner::kWait
-                            ? subscriber.wait(std::chrono::nanoseconds(kSleepNs))
-                            : wait_for_descriptor(subscriber);
-      if (item.kind == ItemKind::kRecord) taken_ = item.sequence;
-      closed_ = item.kind == ItemKind::kClosed;
-      ended_ = item.kind == ItemKind::kEnded;
+      const Result<Item> item = manner == Manner::kWait
+                                    ? subscriber.next(std::chrono::nanoseconds(kSleepNs))
+                                    : wait_for_descriptor(subscriber);
+      if (came(item) == ItemKind::kRecord) taken_ = item->sequence;
+      closed_ = came(item) == EventKind::kClosed;
+      ended_ = came(item) == Came::kEnd;
     }
   }
 
-  static Item wait_for_descriptor(Subscriber& subscriber) {
+  static Result<Item> wait_for_descriptor(Subscriber& subscriber) {
     const auto fd = subscriber.fd();
-    const Item item = subscriber.wait(Deadline::now());
-    const bool nothing = item.kind == ItemKind::kNothing;
+    const Result<Item> item = subscriber.next(Deadline::now());
+    const bool nothing = came(item) == Came::kNothing;
     if (nothing && fd.ok() && subscriber.arm()) wait_readable(*fd, kSleepNs);
     return item;
   }

@@ -56,7 +56,7 @@ int take_as_victim(SteppedChild::Marks& marks, const std::string& path, Taking& 
   if (!duplex.ok()) return 2;
   while (!taking.sent.load()) sched_yield();
   marks.begin();
-  if (duplex->try_next().is_call()) taking.got.store(true);
+  if (duplex->try_next()->is_call()) taking.got.store(true);
   marks.end();
   return 0;
 }
@@ -79,17 +79,17 @@ Outcome kill_taker(std::uint64_t steps) {
   auto client = Duplex::connect(path, kSmall, kHang);
   INFO(client.status());
   REQUIRE(client.ok());
-  const StartedCall started = client->try_start({}, 1);
-  REQUIRE(started.result == Errc::kOk);
+  const Result<CallId> started = client->try_start({}, 1);
+  REQUIRE(started.ok());
   taking->sent.store(true);
   REQUIRE(victim.reaches_begin());
   Outcome outcome{};
   outcome.over = victim.step(SteppedChild::By::kInstruction, steps);
   victim.kill();
-  const Reply reply = client->finish(started.call);
-  REQUIRE(reply.result == Errc::kPeerGone);
+  const Result<Reply> reply = client->finish(*started);
+  REQUIRE(reply.error() == Errc::kPeerGone);
   outcome.got = taking->got.load();
-  outcome.delivery = reply.delivery;
+  outcome.delivery = reply->delivery;
   return outcome;
 }
 
@@ -167,19 +167,19 @@ class Trader {
     ticks_ = &notes_.ticks[connection % kConnectionsKept];
     ticks_->store(0);
     next_ = notes_.answered.load() + 1;
-    const Errc hello = duplex_.send(Hello{client_, connection}, Kind::kHello, kHang);
-    if (hello != Errc::kOk) return has_ended(hello) ? 0 : complain("hello", hello);
+    const Result<> hello = duplex_.send(Hello{client_, connection}, Kind::kHello, kHang);
+    if (!hello.ok()) return has_ended(hello.error()) ? 0 : complain("hello", hello.error());
     for (;;) {
       if (!stop.load() && !broken_) start_orders();
       if (stop.load() && under_way_.empty()) return 0;
-      const Arrival arrival = duplex_.wait_any(kHang);
+      const Result<Arrival> arrival = duplex_.wait_any(kHang);
       int code = 0;
-      if (arrival.kind == Arrival::Kind::kReply) {
-        code = take(arrival.reply);
-      } else if (arrival.kind == Arrival::Kind::kIncoming) {
-        code = take(arrival.incoming);
+      if (arrival->kind == Arrival::Kind::kReply) {
+        code = take(arrival->reply);
+      } else if (arrival->kind == Arrival::Kind::kIncoming) {
+        code = take(arrival->incoming);
       } else {
-        return has_ended(arrival.result) ? 0 : complain("waiting", arrival.result);
+        return has_ended(arrival.error()) ? 0 : complain("waiting", arrival.error());
       }
       if (code != 0) return code;
     }
@@ -196,29 +196,29 @@ class Trader {
   void start_orders() {
     while (under_way_.size() < kUnderWay) {
       const Order order{next_, notes_.attempts.fetch_add(1) + 1};
-      const StartedCall started = duplex_.try_start(order, Kind::kOrder, kHang);
-      if (started.result != Errc::kOk) break;  // no room; or the end, which a wait finds
-      under_way_[started.call] = order;
+      const Result<CallId> started = duplex_.try_start(order, Kind::kOrder, kHang);
+      if (!started.ok()) break;  // no room; or the end, which a wait finds
+      under_way_[*started] = order;
       ++next_;
     }
   }
 
-  int take(const Reply& reply) {
-    const auto found = under_way_.find(reply.call);
-    if (found == under_way_.end()) return complain("a reply to no call", reply.result);
+  int take(const Result<Reply>& reply) {
+    const auto found = under_way_.find(reply->call);
+    if (found == under_way_.end()) return complain("a reply to no call", reply.error());
     const Order order = found->second;
     under_way_.erase(found);
-    if (has_ended(reply.result)) {
+    if (has_ended(reply.error())) {
       broken_ = true;
       const bool was_seen = notes_.attempt_seen.load() >= order.attempt;
-      const bool was_taken = reply.delivery == Delivery::kTaken;
-      if (!was_taken && reply.delivery != Delivery::kSent) return complain("delivery", Errc::kOk);
+      const bool was_taken = reply->delivery == Delivery::kTaken;
+      if (!was_taken && reply->delivery != Delivery::kSent) return complain("delivery", Errc::kOk);
       if (was_seen && !was_taken) return notes_.says.say("a call that was seen was not taken");
       (was_taken ? notes_.breaks_taken : notes_.breaks_sent).fetch_add(1);
       return 0;
     }
-    const auto filled = reply.as<Order>();
-    if (!reply.is(Kind::kFilled) || !filled) return complain("a reply", reply.result);
+    const auto filled = reply->as<Order>();
+    if (!reply->is(Kind::kFilled) || !filled) return complain("a reply", reply.error());
     if (filled->number != order.number || order.number != notes_.answered.load() + 1) {
       return notes_.says.say("a reply out of order");
     }
@@ -265,10 +265,10 @@ class Exchange {
   // 0: it is over. Else its complaint.
   int run() {
     while (!notes_.stop.load() || server_.clients() > 0) {
-      const ServerEvent event = server_.wait(std::chrono::milliseconds(100));
-      if (event.result == Errc::kTimedOut) continue;
-      if (event.result != Errc::kOk) return say(std::string(server_.status().message()));
-      if (const int code = handle(event); code != 0) return code;
+      const Result<ServerEvent> event = server_.wait(std::chrono::milliseconds(100));
+      if (event.error() == Errc::kTimedOut) continue;
+      if (!event.ok()) return say(std::string(server_.status().message()));
+      if (const int code = handle(*event); code != 0) return code;
     }
     return 0;
   }
@@ -335,9 +335,9 @@ class Exchange {
   }
 
   void tick(ClientId id, Peer& peer) {
-    const Errc sent = server_.try_send(id, Tick{peer.ticks + 1}, Kind::kTick);
-    if (sent == Errc::kOk) ++peer.ticks;
-    if (sent == Errc::kWouldBlock) notes_.blocked.fetch_add(1);
+    const Result<> sent = server_.try_send(id, Tick{peer.ticks + 1}, Kind::kTick);
+    if (sent.ok()) ++peer.ticks;
+    if (sent.error() == Errc::kWouldBlock) notes_.blocked.fetch_add(1);
   }
 
   // Between the library's account and the client's own is at most the one that it was just taking.

@@ -30,6 +30,7 @@
 #include "proto/slot_stamp.h"
 #include "publisher/publisher_set_up.h"
 #include "snapshot/bus_directory.h"
+#include "testing/came.h"
 #include "testing/closing_publisher.h"
 #include "testing/temporary_directory.h"
 
@@ -212,7 +213,7 @@ void leave_half_written(const std::string& ring_path, Sequence n, int stores) {
       end_here();
     }
     for (std::size_t i = 0; i < kBatch; ++i) batch[i] = record_of(next + i);
-    if ((*publisher)->publish_batch(std::as_bytes(std::span(batch))) == kNoSequence) _exit(5);
+    if (!(*publisher)->publish_batch(std::as_bytes(std::span(batch))).ok()) _exit(5);
     notes.published = (*publisher)->head();
   }
   if (!(*publisher)->close().ok()) _exit(6);
@@ -249,7 +250,7 @@ Sequence publish_after(const std::string& directory) {
   CHECK_FALSE((*publisher)->last_session().void_first != kNoSequence);
   for (Sequence i = 0; i < kRecordsAfter; ++i) {
     const Record record = record_of((*publisher)->head() + 1);
-    REQUIRE((*publisher)->publish(std::as_bytes(std::span(record))) != kNoSequence);
+    REQUIRE((*publisher)->publish(std::as_bytes(std::span(record))).ok());
   }
   REQUIRE((*publisher)->close().ok());
   return (*publisher)->head();
@@ -266,18 +267,18 @@ Sequence read_everything(const std::string& directory) {
   Sequence expected = 1;
   const Deadline deadline = kHang;
   for (;;) {
-    const Item item = subscriber->wait(deadline);
-    if (item.kind == ItemKind::kRecord) {
-      REQUIRE(item.sequence == expected);
+    const Result<Item> item = subscriber->next(deadline);
+    if (came(item) == ItemKind::kRecord) {
+      REQUIRE(item->sequence == expected);
       const Record record = record_of(expected);
-      REQUIRE(std::memcmp(item.record.data(), record.data(), sizeof record) == 0);
+      REQUIRE(std::memcmp(item->record.data(), record.data(), sizeof record) == 0);
       ++expected;
-    } else if (item.kind == ItemKind::kClosed) {
+    } else if (came(item) == EventKind::kClosed) {
       CHECK(subscriber->counters().lost == 0);
       return expected - 1;
     } else {
-      INFO(name_of(item.kind) << ": " << (item.event == nullptr ? "" : item.event->text));
-      REQUIRE((item.kind == ItemKind::kSession || item.kind == ItemKind::kCaughtUp));
+      INFO(came(item) << ": " << subscriber->status());
+      REQUIRE((came(item) == EventKind::kSession || came(item) == EventKind::kCaughtUp));
     }
   }
 }

@@ -101,18 +101,18 @@ class Bus {
 
   // One call of the subscriber, which is ready.
   void take() {
-    const Item item = subscriber->wait(Deadline::now());
-    kind = item.kind;
-    if (item.kind == ItemKind::kReset) last_ = item.sequence - 1;
-    if (item.kind != ItemKind::kRecord) return;
-    if (last_ != 0) REQUIRE(item.sequence == last_ + 1);
-    last_ = item.sequence;
+    const Result<Item> item = subscriber->next(Deadline::now());
+    kind = came(item);
+    if (came(item) == EventKind::kReset) last_ = item->sequence - 1;
+    if (came(item) != ItemKind::kRecord) return;
+    if (last_ != 0) REQUIRE(item->sequence == last_ + 1);
+    last_ = item->sequence;
     ++taken;
   }
 
   std::optional<Subscriber> subscriber;
-  ItemKind kind = ItemKind::kNothing;  // of the last item
-  std::uint64_t expected = 0;          // records
+  Came kind = Came::kNothing;  // of the last item
+  std::uint64_t expected = 0;  // records
   std::uint64_t taken = 0;
 
  private:
@@ -137,7 +137,7 @@ class Torture {
       REQUIRE(set_.add(*buses_[i]->subscriber, i).ok());
     }
     if (beside == Beside::kDescriptor) REQUIRE(set_.add_fd(event_, POLLIN, kEventToken).ok());
-    for (const auto& bus : buses_) until([&] { return bus->kind == ItemKind::kCaughtUp; });
+    for (const auto& bus : buses_) until([&] { return bus->kind == EventKind::kCaughtUp; });
     has_descriptor_ = beside == Beside::kDescriptor;
   }
   ~Torture() { ::close(event_); }
@@ -165,7 +165,7 @@ class Torture {
     Bus& bus = *buses_[random_() % kBuses];
     sleeps.are_long = false;
     bus.kill();
-    until([&] { return bus.kind == ItemKind::kPublisherGone; });
+    until([&] { return bus.kind == EventKind::kPublisherGone; });
     bus.start();
     bus.tell({0, 1, false});
     until([&] { return bus.taken == bus.expected; });
@@ -186,15 +186,15 @@ class Torture {
   template <typename Condition>
   void until(const Condition& condition) {
     while (!condition()) {
-      const Ready ready = set_.wait(far_deadline());
-      REQUIRE(ready.result == Errc::kOk);
-      if (ready.token == kEventToken) {
+      const Result<Ready> ready = set_.wait(far_deadline());
+      REQUIRE(ready.ok());
+      if (ready->token == kEventToken) {
         std::uint64_t count = 0;
         REQUIRE(::read(event_, &count, sizeof count) == sizeof count);
         signals_taken_ += count;
       } else {
-        buses_[ready.token]->take();
-        REQUIRE(buses_[ready.token]->kind != ItemKind::kEnded);
+        buses_[ready->token]->take();
+        REQUIRE(buses_[ready->token]->kind != Came::kEnd);
       }
       REQUIRE(sleeps.by_clock == 0);
     }

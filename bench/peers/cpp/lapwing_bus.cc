@@ -33,9 +33,9 @@ Subscriber join(SubscriberOptions options) {
   auto subscriber = Subscriber::open(std::move(options));
   if (!subscriber.ok()) fail(subscriber.status().ToString());
   for (;;) {
-    const Item item = subscriber->wait(Deadline::never());
-    if (item.kind == ItemKind::kCaughtUp) return *std::move(subscriber);
-    if (item.kind == ItemKind::kEnded) fail(subscriber->status().ToString());
+    const auto item = subscriber->next();
+    if (item->is(EventKind::kCaughtUp)) return *std::move(subscriber);
+    if (!item.ok()) fail(subscriber->status().ToString());
   }
 }
 
@@ -65,8 +65,9 @@ class LapwingBus {
     for (std::uint64_t i = 0; i < count; ++i) fill(&unsent_[i * words_], words_, first + i);
     if (count == 0) return 0;
     const auto records = std::as_bytes(std::span(unsent_.data(), count * words_));
-    const Sequence sequence = count == 1 ? out_->publish(records) : out_->publish_batch(records);
-    if (sequence == kNoSequence) fail(out_->last_error().ToString());
+    const Result<Sequence> sequence =
+        count == 1 ? out_->publish(records) : out_->publish_batch(records);
+    if (!sequence.ok()) fail(out_->last_error().ToString());
     return count;
   }
 
@@ -78,24 +79,24 @@ class LapwingBus {
  private:
   template <typename F>
   std::uint64_t receive_batch(F& on_record) {
-    const Batch batch = in_->read(std::as_writable_bytes(std::span(rows_)));
-    if (batch.result == Errc::kWouldBlock) return 0;
-    if (batch.result != Errc::kOk) fail(in_->status().ToString());
-    for (std::uint64_t i = 0; i < batch.count; ++i) on_record(&rows_[i * words_]);
-    return batch.count;
+    const Result<Batch> batch =
+        in_->read(std::as_writable_bytes(std::span(rows_)), Deadline::now());
+    if (batch == Errc::kWouldBlock) return 0;
+    if (!batch.ok()) fail(in_->status().ToString());
+    for (std::uint64_t i = 0; i < batch->count; ++i) on_record(&rows_[i * words_]);
+    return batch->count;
   }
 
   template <typename F>
   std::uint64_t receive_one(F& on_record) {
-    const Taken taken =
-        in_->take(std::as_writable_bytes(std::span(rows_.data(), words_)), deadline());
-    if (taken.result == Errc::kOk) {
+    const Result<Sequence> taken =
+        in_->read_one(std::as_writable_bytes(std::span(rows_.data(), words_)), deadline());
+    if (taken.ok()) {
       on_record(rows_.data());
       return 1;
     }
-    if (taken.result == Errc::kTimedOut) return 0;
-    const bool is_event =
-        taken.result == Errc::kEventDue && in_->wait(Deadline::now()).kind != ItemKind::kNothing;
+    if (taken == Errc::kTimedOut) return 0;
+    const bool is_event = taken == Errc::kEventDue && in_->next(Deadline::now()).ok();
     if (!is_event) fail(in_->status().ToString());
     return 0;
   }

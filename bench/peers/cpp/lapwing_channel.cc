@@ -43,10 +43,10 @@ class LapwingChannel {
   std::uint64_t send(std::uint64_t first, std::uint64_t count) {
     std::uint64_t staged = 0;
     for (; staged < count; ++staged) {
-      const Claim claim = out_->try_claim(bytes());
-      if (claim.result == Errc::kWouldBlock) break;
-      ok_or_fail(claim.result, *out_);
-      fill(reinterpret_cast<std::uint64_t*>(claim.payload.data()), words_, first + staged);
+      const auto claim = out_->try_claim(bytes());
+      if (claim.error() == Errc::kWouldBlock) break;
+      ok_or_fail(claim, *out_);
+      fill(reinterpret_cast<std::uint64_t*>(claim->data()), words_, first + staged);
       ok_or_fail(
           count == 1 ? out_->commit(bytes(), kMessageType) : out_->stage(bytes(), kMessageType),
           *out_);
@@ -58,10 +58,10 @@ class LapwingChannel {
   template <typename F>
   std::uint64_t receive(F&& on_record) {
     if (in_batches_) return receive_batch(on_record);
-    const Peek peek = in_->peek(deadline());
-    if (peek.result == Errc::kTimedOut) return 0;
-    ok_or_fail(peek.result, *in_);
-    on_record(words_of(peek.message));
+    const Result<Message> peek = in_->peek(deadline());
+    if (peek.error() == Errc::kTimedOut) return 0;
+    ok_or_fail(peek, *in_);
+    on_record(words_of(*peek));
     ok_or_fail(in_->release(), *in_);
     return 1;
   }
@@ -69,13 +69,13 @@ class LapwingChannel {
  private:
   template <typename F>
   std::uint64_t receive_batch(F&& on_record) {
-    const PeekBatch batch = in_->try_peek_batch(messages_);
+    const Result<std::size_t> batch = in_->try_peek_batch(messages_);
     // A producer that has ended leaves what it sent; the subscriber ends when it has that.
-    if (batch.result == Errc::kWouldBlock || batch.result == Errc::kClosed) return 0;
-    ok_or_fail(batch.result, *in_);
-    for (std::size_t i = 0; i < batch.count; ++i) on_record(words_of(messages_[i]));
+    if (batch.error() == Errc::kWouldBlock || batch.error() == Errc::kClosed) return 0;
+    ok_or_fail(batch, *in_);
+    for (std::size_t i = 0; i < *batch; ++i) on_record(words_of(messages_[i]));
     ok_or_fail(in_->release(), *in_);
-    return batch.count;
+    return *batch;
   }
 
   // Of a wait; one for many, as a program would that has something else to do now and then.
@@ -86,10 +86,10 @@ class LapwingChannel {
   static const std::uint64_t* words_of(const Message& message) {
     return reinterpret_cast<const std::uint64_t*>(message.payload.data());
   }
-  template <typename End>
-  static void ok_or_fail(Errc result, const End& end) {
-    if (result == Errc::kOk) return;
-    fail(std::string(name_of(result)) + ": " + end.status().ToString());
+  template <typename Value, typename End>
+  static void ok_or_fail(const Result<Value>& result, const End& end) {
+    if (result.ok()) return;
+    fail(std::string(name_of(result.error())) + ": " + end.status().ToString());
   }
   std::uint32_t bytes() const { return static_cast<std::uint32_t>(words_ * 8); }
 

@@ -18,12 +18,12 @@ bool send(const std::string& path) {
   auto producer = lapwing::ChannelProducer::connect(path, {}, kPatience);
   if (!producer.ok()) return false;
   for (std::uint64_t i = 0; i < kMessages; ++i) {
-    const lapwing::Claim claim = producer->claim(sizeof i, kPatience);
-    if (claim.result != lapwing::Errc::kOk) return false;
-    std::memcpy(claim.payload.data(), &i, sizeof i);
-    if (producer->commit(sizeof i, 1) != lapwing::Errc::kOk) return false;
+    const auto claim = producer->claim(sizeof i, kPatience);
+    if (!claim.ok()) return false;
+    std::memcpy(claim->data(), &i, sizeof i);
+    if (!producer->commit(sizeof i, 1).ok()) return false;
   }
-  return producer->drain(kPatience) == lapwing::Errc::kOk;
+  return producer->drain(kPatience).ok();
 }
 
 }  // namespace
@@ -42,11 +42,11 @@ int main(int argc, char** argv) {
   auto consumer = lapwing::ChannelConsumer::accept(*listener, {}, kPatience);
   if (consumer.ok()) {
     for (; received < kMessages; ++received) {
-      const lapwing::Peek peek = consumer->peek(kPatience);
+      const lapwing::Result<lapwing::Message> message = consumer->peek(kPatience);
       std::uint64_t number = 0;
-      if (peek.result != lapwing::Errc::kOk || peek.message.payload.size() != sizeof number) break;
-      std::memcpy(&number, peek.message.payload.data(), sizeof number);
-      if (number != received || consumer->release() != lapwing::Errc::kOk) break;
+      if (!message.ok() || message->payload.size() != sizeof number) break;
+      std::memcpy(&number, message->payload.data(), sizeof number);
+      if (number != received || !consumer->release().ok()) break;
     }
   }
   other.join();

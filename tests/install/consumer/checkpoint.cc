@@ -24,7 +24,7 @@ absl::Status publish(const std::string& directory) {
                                              .record_bytes = sizeof(lapwing::kv16::Record)});
   if (!publisher.ok()) return publisher.status();
   for (std::uint64_t i = 0; i < 1000; ++i) {
-    if (publisher->publish(lapwing::kv16::Record{i % 10, i}) == lapwing::kNoSequence) {
+    if (!publisher->publish(lapwing::kv16::Record{i % 10, i}).ok()) {
       return publisher->last_error();
     }
   }

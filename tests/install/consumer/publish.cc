@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   for (std::uint64_t i = 1; i <= 1000; ++i) {
     const Quote quote{i, static_cast<std::int64_t>(100 * i),
                       static_cast<std::int64_t>(100 * i + 1)};
-    if (publisher->publish(quote) == lapwing::kNoSequence) {
+    if (!publisher->publish(quote).ok()) {
       std::cerr << publisher->last_error() << '\n';
       return 1;
     }

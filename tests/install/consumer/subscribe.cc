@@ -21,18 +21,18 @@ int main(int argc, char** argv) {
   std::uint64_t quotes = 0;
   for (;;) {
     Quote quote;
-    const lapwing::Taken taken = subscriber->take(quote, std::chrono::seconds(30));
-    if (taken.result == lapwing::Errc::kOk) {
-      if (quote.ts_event != taken.sequence || quote.ask != quote.bid + 1) return 1;
+    const auto sequence = subscriber->read_one(quote, std::chrono::seconds(30));
+    if (sequence.ok()) {
+      if (quote.ts_event != *sequence || quote.ask != quote.bid + 1) return 1;
       ++quotes;
-    } else if (taken.result == lapwing::Errc::kEventDue) {
-      if (const auto event = subscriber->take_event()) {
+    } else if (sequence == lapwing::Errc::kEventDue) {
+      if (const auto event = subscriber->read_event(); event.ok()) {
         std::cerr << lapwing::name_of(event->kind) << '\n';
       }
-    } else if (taken.result == lapwing::Errc::kClosed) {
+    } else if (sequence == lapwing::Errc::kClosed) {
       break;
     } else {
-      std::cerr << lapwing::name_of(taken.result) << ": " << subscriber->status() << '\n';
+      std::cerr << lapwing::name_of(sequence.error()) << ": " << subscriber->status() << '\n';
       return 1;
     }
   }
