@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "channel/memory_file.h"
+#include "cli/duration_option.h"
 #include "cli/number_option.h"
 #include "cli/say.h"
 #include "cli/wait_option.h"
@@ -34,10 +35,11 @@ void add_keep_options(CLI::App& command, ChannelPlace& place) {
 
 CLI::Option* add_retry_option(CLI::App& command, ChannelPlace& place) {
   return command
-      .add_option("--retry", place.retry_seconds,
-                  "keep trying for this long while nobody listens, and wait this long to be served")
-      ->check(number_up_to(kSecondsMax))
-      ->type_name("SECONDS");
+      .add_option("--retry", place.retry_ns,
+                  "keep trying for this long while nobody listens, and wait this long to be served "
+                  "(default: try once)")
+      ->transform(as_duration_ns({.zero = true}))
+      ->type_name("DURATION");
 }
 
 void add_size_options(CLI::App& command, ChannelChoice& choice) {

@@ -30,7 +30,7 @@ inline constexpr std::uint64_t kAcceptTurnNs = 200'000'000;  // between two look
 struct ChannelPlace {
   std::string listen;
   std::string connect;
-  double retry_seconds = 0;
+  std::uint64_t retry_ns = 0;
   bool keep = false;
   bool take_over = false;
 
@@ -69,7 +69,7 @@ void tell_refusals(const ChannelListener& listener, std::uint64_t& told);
 template <typename End>
 absl::StatusOr<End> connect_end(const ChannelPlace& place, const ChannelOptions& options) {
   ChannelOptions trying = options;
-  trying.retry = std::chrono::nanoseconds(static_cast<std::int64_t>(place.retry_seconds * 1e9));
+  trying.retry = std::chrono::nanoseconds(place.retry_ns);
   return End::connect(place.connect, trying, std::max(trying.retry, kAnswerTime));
 }
 

@@ -56,9 +56,9 @@ struct CheckpointOptions {
 absl::Status parse_every(const std::string& text, CheckpointerOptions& options) {
   options.every_records = 0;
   options.every = {};
-  const absl::Duration time = parse_duration(text);
-  if (time > absl::ZeroDuration()) {
-    options.every = absl::ToChronoNanoseconds(time);
+  const std::optional<absl::Duration> time = parse_duration(text);
+  if (time && *time > absl::ZeroDuration()) {
+    options.every = absl::ToChronoNanoseconds(*time);
     return absl::OkStatus();
   }
   if (absl::SimpleAtoi(text, &options.every_records) && options.every_records > 0) {

@@ -3,7 +3,7 @@
 //
 //   bus = "/var/lib/lapwing/es"
 //   source = "dbn:/srv/es.mbo.dbn.zst"
-//   linger = 60
+//   linger = "60s"
 //   resume = true
 //   host = ["md1", "md1.example.com"]   # an option that may be given several times
 //

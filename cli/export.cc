@@ -53,7 +53,7 @@ FollowOptions follow_options(const ExportOptions& options) {
   follow.from = options.first == kNoSequence ? "start" : absl::StrCat("seq:", options.first);
   follow.journal_id = options.journal_id;
   follow.one_journal = options.first != kNoSequence || options.last != kNoSequence;
-  follow.reattach_seconds = 0;
+  follow.reattach_ns = 0;
   follow.last = options.last;
   if (options.last != kNoSequence && options.first != kNoSequence) {
     follow.count = options.last - options.first + 1;

@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "cli/duration_option.h"
 #include "cli/exit_codes.h"
 #include "cli/number_option.h"
 #include "cli/say.h"
@@ -65,15 +66,6 @@ OnGap parse_on_gap(const std::string& text) {
   if (text == "skip") return OnGap::kSkip;
   if (text == "snapshot") return OnGap::kSnapshot;
   return text == "stop" ? OnGap::kStop : OnGap::kFill;
-}
-
-// For ever if it is longer than a clock goes.
-std::chrono::nanoseconds to_duration(double seconds) {
-  const double ns = seconds * 1e9;
-  constexpr auto kForever = std::chrono::nanoseconds::max();
-  return ns < static_cast<double>(kForever.count())
-             ? std::chrono::nanoseconds(static_cast<std::int64_t>(ns))
-             : kForever;
 }
 
 // The loop's state: hands batches and events on, and keeps what the summary needs.
@@ -344,11 +336,11 @@ void add_end_options(CLI::App& command, FollowOptions& options) {
   command.add_flag("--until-closed", options.until_closed,
                    "end when the publisher closes its session cleanly");
   command
-      .add_option("--reattach", options.reattach_seconds,
-                  "seconds to wait for the bus to appear, or for a publisher to return")
-      ->capture_default_str()
-      ->check(number_up_to(std::numeric_limits<double>::infinity()))
-      ->type_name("SECONDS");
+      .add_option("--reattach", options.reattach_ns,
+                  "how long to wait for the bus to appear, or for a publisher to return")
+      ->default_str("30s")
+      ->transform(as_duration_ns({.zero = true, .word = "forever", .word_ns = kForeverNs}))
+      ->type_name("DURATION|forever");
   command.add_flag("--summary", options.summary,
                    "print one line of JSON on standard output at the end");
 }
@@ -422,7 +414,7 @@ absl::StatusOr<SubscriberOptions> to_subscriber_options(const FollowOptions& opt
   subscriber.start = *start;
   subscriber.on_gap = parse_on_gap(options.on_gap);
   subscriber.wait = parse_wait(options.wait);
-  subscriber.reattach = to_duration(options.reattach_seconds);
+  subscriber.reattach = std::chrono::nanoseconds(options.reattach_ns);
   subscriber.measure_every = options.measure;
   return subscriber;
 }

@@ -34,10 +34,10 @@ struct FollowOptions {
   bool one_journal = false;  // follow only the newest journal, because sequences are given
   std::string on_gap = "fill";
   std::string wait = "backoff";
-  double reattach_seconds = 30;
-  std::uint64_t count = 0;      // 0: no limit
-  std::uint32_t measure = 0;    // 0: no ages
-  Sequence last = kNoSequence;  // nothing beyond it is delivered; 0: no limit
+  std::uint64_t reattach_ns = 30'000'000'000;  // kForeverNs: no limit
+  std::uint64_t count = 0;                     // 0: no limit
+  std::uint32_t measure = 0;                   // 0: no ages
+  Sequence last = kNoSequence;                 // nothing beyond it is delivered; 0: no limit
   bool until_closed = false;
   bool summary = false;
 };

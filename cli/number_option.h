@@ -76,16 +76,4 @@ inline CLI::Validator size_in_bytes(std::uint64_t min, std::uint64_t max = kNoMa
   return CLI::Validator(convert, "");
 }
 
-inline constexpr double kSecondsMax = 1e9;  // what fits in ns
-
-// Fractions too: seconds, say.
-inline CLI::Validator number_up_to(double max) {
-  const auto check = [max](const std::string& text) -> std::string {
-    double value = 0;
-    if (absl::SimpleAtod(text, &value) && value >= 0 && value <= max) return {};
-    return absl::StrCat(text, " is not a number from 0 to ", max);
-  };
-  return CLI::Validator(check, "");
-}
-
 }  // namespace lapwing::cli

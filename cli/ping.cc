@@ -18,6 +18,7 @@
 #include "cli/channel_wait.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
+#include "cli/duration_option.h"
 #include "cli/exit_codes.h"
 #include "cli/number_option.h"
 #include "cli/say.h"
@@ -36,7 +37,7 @@ constexpr char kAbout[] =
     "  lapwing ping --listen /run/ping.sock &                  the side that answers\n"
     "  lapwing ping /run/ping.sock                             100,000 of them, flat out\n"
     "  lapwing ping /run/ping.sock --wait busy                 on both sides: lowest latency\n"
-    "  lapwing ping /run/ping.sock --count 1000 --interval 0.01 --size 4K --json\n\n"
+    "  lapwing ping /run/ping.sock --count 1000 --interval 10ms --size 4K --json\n\n"
     "Times are of one round trip, in microseconds. With --interval each call finds the other\n"
     "side asleep, unless that side uses --wait busy. The first 1,000 calls, or a tenth if that\n"
     "is less, are not counted.";
@@ -52,7 +53,7 @@ struct PingOptions {
   ChannelChoice channel;
   std::uint64_t count = 100'000;
   std::uint64_t size = 32;
-  double interval_seconds = 0;
+  std::uint64_t interval_ns = 0;
   bool json = false;
 };
 
@@ -126,7 +127,6 @@ void Ping::rest(std::uint64_t until_ns) const {
 absl::Status Ping::measure() {
   payload_.resize(options_.size);
   const std::uint64_t warm_up = std::min(kWarmUpMax, options_.count / 10);
-  const auto interval_ns = static_cast<std::uint64_t>(options_.interval_seconds * 1e9);
   std::uint64_t next_ns = monotonic_ns();
   for (std::uint64_t i = 0; i < options_.count + warm_up && !stop_requested(); ++i) {
     std::memcpy(payload_.data(), &i, std::min(payload_.size(), sizeof i));
@@ -135,8 +135,8 @@ absl::Status Ping::measure() {
       round_trip_ns_.add(last_ns_);
       min_ns_ = std::min(min_ns_, last_ns_);
     }
-    next_ns += interval_ns;
-    if (interval_ns != 0) rest(next_ns);
+    next_ns = after_ns(next_ns, options_.interval_ns);
+    if (options_.interval_ns != 0) rest(next_ns);
   }
   return absl::OkStatus();
 }
@@ -274,11 +274,11 @@ void add_ping(CLI::App& app, Run& run) {
       ->transform(size_in_bytes(0, kPingBytesMax))
       ->capture_default_str()
       ->type_name("BYTES");
-  command.add_option("--interval", options->interval_seconds, "time from one call to the next")
+  command.add_option("--interval", options->interval_ns, "time from one call to the next")
       ->needs(path)
-      ->check(number_up_to(3600))
-      ->capture_default_str()
-      ->type_name("SECONDS");
+      ->transform(as_duration_ns({.zero = true}))
+      ->default_str("0s")
+      ->type_name("DURATION");
   command.add_flag("--json", options->json, "print one line of JSON, times in nanoseconds")
       ->needs(path);
   add_retry_option(command, options->place)->needs(path);

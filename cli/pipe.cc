@@ -29,7 +29,7 @@ constexpr char kAbout[] =
     "  lapwing pipe --connect /run/x.sock < file          the connecting side sends\n"
     "  lapwing pipe --listen /run/x.sock --send < feed    either side can do either\n"
     "  lapwing pipe --connect /run/x.sock --receive | consumer\n"
-    "  tail -F app.log | lapwing pipe --connect /run/log.sock --messages lines --retry 60\n"
+    "  tail -F app.log | lapwing pipe --connect /run/log.sock --messages lines --retry 60s\n"
     "  lapwing pipe --listen /run/log.sock --messages lines --keep >> all.log\n"
     "  lapwing pipe --listen /run/log.sock --messages lines --keep --take-over >> all.log\n\n"
     "With --messages lines each line is a message without its line feed, and the receiver\n"

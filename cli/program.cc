@@ -12,7 +12,7 @@ constexpr char kAbout[] =
     "Lapwing: a broadcast bus for market data on one machine.\n\n"
     "One process publishes and any number of processes subscribe. Every record is also in a\n"
     "journal, so a subscriber that falls behind, crashes or joins late misses nothing.\n\n"
-    "  lapwing publish --bus ./es --source synthetic:records=1000000 --linger 60\n"
+    "  lapwing publish --bus ./es --source synthetic:records=1000000 --linger 60s\n"
     "  lapwing tail    --bus ./es --from start\n"
     "  lapwing book    --bus ./es --follow\n"
     "  lapwing record  --bus ./es --from start --out es.dbn.zst --until-closed\n"
@@ -26,7 +26,11 @@ constexpr char kAbout[] =
 void add_program(CLI::App& app, Run& run) {
   app.name("lapwing");
   app.description(kAbout);
-  app.footer(std::string("`lapwing COMMAND --help` shows examples.\n\n") + kExitCodesHelp);
+  app.footer(
+      std::string("`lapwing COMMAND --help` shows examples.\n\n"
+                  "A DURATION has a unit: ns, us, ms, s, m, h or d, for example 250ms or 1h30m. "
+                  "0 needs none.\n\n") +
+      kExitCodesHelp);
   app.set_version_flag("--version", version_line(), "Print the version and exit");
   app.require_subcommand(1);
   add_publish(app, run);

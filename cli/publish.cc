@@ -12,6 +12,7 @@
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/config_file.h"
+#include "cli/duration_option.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
 #include "cli/number_option.h"
@@ -64,14 +65,14 @@ struct PublishOptions {
   bool huge_pages = false;
   std::string journal;
   std::uint64_t segment_bytes = PublisherOptions{}.segment_bytes;
-  double sync_interval_ms = 10;
+  std::uint64_t sync_interval_ns = 10'000'000;  // 0: on request only
   std::uint64_t retain_bytes = 0;
   std::string on_journal_lag = "wait";
   std::string on_journal_failure = "continue";
   std::string group;
   ThreadPlacement threads;
   std::string of_journal;  // an option that was given and needs a journal
-  double linger_seconds = 0;
+  std::uint64_t linger_ns = 0;
   bool summary = false;
 };
 
@@ -157,8 +158,7 @@ absl::StatusOr<PublisherOptions> Publish::publisher_options() {
   publisher.journal = options_.journal != "none";
   if (publisher.journal) publisher.journal_directory = options_.journal;
   publisher.segment_bytes = options_.segment_bytes;
-  publisher.sync_interval =
-      std::chrono::nanoseconds(static_cast<std::int64_t>(options_.sync_interval_ms * 1e6));
+  publisher.sync_interval = std::chrono::nanoseconds(options_.sync_interval_ns);
   publisher.retain_bytes = options_.retain_bytes;
   publisher.on_journal_lag =
       options_.on_journal_lag == "shed" ? OnJournalLag::kShed : OnJournalLag::kWait;
@@ -308,8 +308,7 @@ absl::Status Publish::play() {
 }
 
 void Publish::linger() {
-  const std::uint64_t end =
-      monotonic_ns() + static_cast<std::uint64_t>(options_.linger_seconds * 1e9);
+  const std::uint64_t end = after_ns(monotonic_ns(), options_.linger_ns);
   for (std::uint64_t now = monotonic_ns(); now < end && !stop_requested(); now = monotonic_ns()) {
     watchdog_.tick();
     sleep_unless_stopped(std::min(end - now, watchdog_.interval_ns()));
@@ -415,11 +414,11 @@ void add_feed_options(CLI::App& command, PublishOptions& options) {
       "--restamp", options.restamp,
       "set the records' time of publishing, or else ts_recv, for --measure and tail --latency");
   command
-      .add_option("--linger", options.linger_seconds,
+      .add_option("--linger", options.linger_ns,
                   "keep the bus open for this long after the source ends")
-      ->capture_default_str()
-      ->check(number_up_to(kSecondsMax))
-      ->type_name("SECONDS");
+      ->default_str("0s")
+      ->transform(as_duration_ns({.zero = true}))
+      ->type_name("DURATION");
 }
 
 void add_ring_options(CLI::App& command, PublishOptions& options) {
@@ -453,11 +452,11 @@ void add_journal_options(CLI::App& command, PublishOptions& options) {
       ->capture_default_str()
       ->type_name("BYTES");
   command
-      .add_option("--sync-interval", options.sync_interval_ms,
-                  "milliseconds between syncs; 0: only on request")
-      ->capture_default_str()
-      ->check(number_up_to(kSecondsMax))
-      ->type_name("MS");
+      .add_option("--sync-interval", options.sync_interval_ns,
+                  "time between syncs; on-request: sync only when a program requests it")
+      ->default_str("10ms")
+      ->transform(as_duration_ns({.word = "on-request", .word_ns = 0}))
+      ->type_name("DURATION|on-request");
   command
       .add_option("--retain-bytes", options.retain_bytes,
                   "remove the oldest journal files beyond this many bytes, of all journals "

@@ -89,7 +89,8 @@ constexpr std::array<absl::string_view, 7> kWeekdays = {"Sun", "Mon", "Tue", "We
 
 CLI::Validator calendar_or_duration() {
   const auto check = [](const std::string& text) -> std::string {
-    if (kCalendars.contains(text) || parse_duration(text) != absl::ZeroDuration()) return {};
+    const std::optional<absl::Duration> duration = parse_duration(text);
+    if (kCalendars.contains(text) || (duration && *duration > absl::ZeroDuration())) return {};
     return absl::StrCat(text,
                         " is not a period; use a duration such as 10s, 5m, 1h or 1d, or day, week "
                         "or month");
@@ -142,7 +143,7 @@ absl::StatusOr<Rotation> rotation_of(const RecordOptions& options) {
                        " do not go together: the periods of a duration begin in UTC. Use "
                        "--rotate-every day, week or month."));
     }
-    rotation.every = absl::ToChronoNanoseconds(parse_duration(options.rotate_every));
+    rotation.every = absl::ToChronoNanoseconds(*parse_duration(options.rotate_every));
   }
   if (has_weekday && rotation.calendar != Rotation::Calendar::kWeek) {
     return make_error(

@@ -53,7 +53,7 @@ inside() {
 # A publisher that is killed leaves its ring and its announcement in shared memory.
 killed() {
   inside sh -c '
-    $1 publish --bus /var/lib/lapwing/killed --source synthetic:records=10 --capacity 1024 --linger 600 &
+    $1 publish --bus /var/lib/lapwing/killed --source synthetic:records=10 --capacity 1024 --linger 600s &
     for attempt in $(seq 300); do
       lapwing health --bus /var/lib/lapwing/killed && break
       sleep 0.2
@@ -132,7 +132,7 @@ image=lapwing-test:$$
 # In one container a publisher, and the image's own HEALTHCHECK until it is content.
 healthy() {
   buildah run --isolation=chroot "$worker" -- sh -c '
-    lapwing publish --bus "$LAPWING_BUS" --source synthetic:records=1000 --capacity 4096 --linger 600 &
+    lapwing publish --bus "$LAPWING_BUS" --source synthetic:records=1000 --capacity 4096 --linger 600s &
     publisher=$!
     status=1
     for attempt in $(seq 300); do

@@ -1,7 +1,7 @@
 // A strategy that keeps a book: the best bid and ask after every event of the venue, and nothing
 // while the book cannot be believed.
 //
-//   lapwing publish --bus /tmp/es --source synthetic:records=100000 --linger 5 &
+//   lapwing publish --bus /tmp/es --source synthetic:records=100000 --linger 5s &
 //   best_prices /tmp/es 60000 1
 #include <cstdint>
 #include <cstdlib>

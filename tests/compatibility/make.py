@@ -40,7 +40,7 @@ class Maker:
 
     def publish_and_kill(self, name, source, records, *options):
         """Kills the publisher once head is at `records`; returns the bus's description."""
-        publisher = self.start(name, "--source", source, "--linger", "60", *options)
+        publisher = self.start(name, "--source", source, "--linger", "60s", *options)
         reading = buses.Reading(self.folder / name, self.folder)
         deadline = time.monotonic() + harness.HANG_SECONDS
         while time.monotonic() < deadline:
@@ -73,7 +73,8 @@ class Maker:
     def kv16_cut(self, name):
         """The ring was gone with the power: what was not durable is a void."""
         self.publish(name, KV16 + "300")
-        harness.remove_ring(self.publish_and_kill(name, KV16 + "250", 550, "--sync-interval", "0"))
+        harness.remove_ring(self.publish_and_kill(name, KV16 + "250", 550, "--sync-interval",
+                                                   "on-request"))
         self.publish(name, KV16 + "50")
 
     def kv16_open(self, name):

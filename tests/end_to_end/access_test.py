@@ -69,7 +69,7 @@ class Access(harness.BusTest):
         self.bus = str(self.folder / "bus")
         self.publisher = self.start(
             "publish", "publish", "--source", "synthetic:records=20000", "--pace", "20000",
-            "--group", BUS_GID, "--linger", 600,
+            "--group", BUS_GID, "--linger", "600s",
             user=OWNER_UID, group=OWNER_GID, extra_groups=[BUS_GID])
         self.until_head(20_000)
         info = self.info()
@@ -161,7 +161,7 @@ class Access(harness.BusTest):
              "bus.json": lambda: os.open(self.bus + "/bus.json", os.O_RDONLY),
              "socket": lambda: os.stat(self.bus + "/control.sock")})
         self.assertEqual(set(said.values()), {"EACCES"}, said)
-        stranger = self.start("stranger", "tail", "--from", "start", "--reattach", 1,
+        stranger = self.start("stranger", "tail", "--from", "start", "--reattach", "1s",
                               user=STRANGER_UID, group=STRANGER_GID, extra_groups=[])
         self.assertNotEqual(stranger.wait(), 0)
         self.assertIn("ermi", stranger.err())
@@ -218,7 +218,7 @@ class Locks(harness.BusTest):
     def test_read_locks_on_every_file_keep_no_publisher_out(self):
         self.publish("first")
         publisher = self.start("killed", "publish", "--source", "synthetic:records=100",
-                               "--group", BUS_GID, "--linger", 600, **self.OWNER)
+                               "--group", BUS_GID, "--linger", "600s", **self.OWNER)
         self.until_head(200)
         files = [path for path in pathlib.Path(self.bus).rglob("*") if path.is_file()]
         files.append(pathlib.Path(self.info()["ring"]["path"]))

@@ -36,7 +36,14 @@ class Numbers(harness.BusTest):
              ("publish", "--capacity"))
     SIZES = (("record", "--rotate-bytes"), ("publish", "--segment-bytes"),
              ("publish", "--retain-bytes"))
-    FRACTIONS = (("publish", "--linger"), ("publish", "--sync-interval"))
+    # A command, a duration, and what else it takes.
+    DURATIONS = (("publish", "--linger", ""), ("tail", "--reattach", ", or forever"),
+                 ("record", "--reattach", ", or forever"),
+                 ("checkpoint", "--reattach", ", or forever"))
+    ABOVE_ZERO = (("publish", "--sync-interval", ", or on-request"), ("tail", "--conflate", ""),
+                  ("health", "--max-delay", ""))
+    CHANNEL_DURATIONS = ("--interval", "--retry")
+    UNITS = ". Use a number with a unit, such as 250ms, 10s, 5m, 1h or 1d"
     NEEDED = {"checkpoint": ("--fold", "orders"), "record": ("--out", "x.dbn"),
               "export": ("--out", "x.dbn"), "publish": ("--source", "synthetic:records=1")}
 
@@ -55,11 +62,34 @@ class Numbers(harness.BusTest):
         for text in ("-1", "1.5G", "5Q", "16777216T"):
             for command, option in self.SIZES:
                 self.refuse(command, option, text, "is not a size from")
-        for text in ("-1", "soon", "nan", "1e10"):
-            for command, option in self.FRACTIONS:
-                self.refuse(command, option, text, "is not a number from 0 to 1e+09")
-        for text in ("-1", "soon", "nan"):
-            self.refuse("tail", "--reattach", text, "is not a number from 0 to inf")
+
+    def test_a_duration_without_a_unit_is_refused_with_the_units(self):
+        for text in ("10", "1e10", "0.5", "-1", "-1s", "soon", "nan", "inf", "0.5ns", "200000d"):
+            for command, option, word in self.DURATIONS:
+                self.refuse(command, option, text, f"is not a duration{self.UNITS}{word}.")
+            for command, option, word in self.ABOVE_ZERO:
+                self.refuse(command, option, text, f"is not a duration above 0{self.UNITS}{word}.")
+            for option in self.CHANNEL_DURATIONS:
+                done = subprocess.run([harness.program(), "ping", "x.sock", f"{option}={text}"],
+                                      capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, USAGE)
+                self.assertIn(f"{option}: {text} is not a duration{self.UNITS}.", done.stderr)
+
+    def test_a_time_of_zero_is_refused_where_it_has_no_meaning(self):
+        for text in ("0", "0s"):
+            for command, option, word in self.ABOVE_ZERO:
+                self.refuse(command, option, text, f"is not a duration above 0{self.UNITS}{word}.")
+
+    def test_a_time_of_zero_needs_no_unit_where_it_has_a_meaning(self):
+        for text in ("0", "0s"):
+            bus = str(self.folder / text)
+            self.run_to_end("publish", "publish", "--source", "synthetic:records=1",
+                            "--linger", text, bus=bus)
+            self.run_to_end("tail", "tail", "--reattach", text, expect=GONE)
+
+    def test_durations_may_have_several_units(self):
+        self.run_to_end("publish", "publish", "--source", "synthetic:records=1",
+                        "--linger", "1ms1us", "--sync-interval", "1h30m")
 
     def test_a_size_may_have_a_unit(self):
         self.run_to_end("publish", "publish", "--source", "synthetic:records=3000",
@@ -164,7 +194,7 @@ class Buses(harness.BusTest):
     def hold(self, *more, **keywords):
         """A publisher that stays."""
         holder = self.start("holder", "publish", "--source", "synthetic:records=1000",
-                            "--linger", 600, *more, **keywords)
+                            "--linger", "600s", *more, **keywords)
         self.until_head(1000, bus=keywords.get("bus"))
         return holder
 
@@ -184,7 +214,7 @@ class Buses(harness.BusTest):
         for attempt in range(STARTS_AT_ONCE):
             bus = str(self.folder / f"bus-{attempt}")
             pairs[bus] = [self.start(f"{name}-{attempt}", "publish", "--source",
-                                     "synthetic:records=1000", "--capacity", 1024, "--linger", 600,
+                                     "synthetic:records=1000", "--capacity", 1024, "--linger", "600s",
                                      bus=bus) for name in ("one", "other")]
         for bus, pair in pairs.items():
             self.until("one to end", lambda two=pair: not all(each.alive() for each in two))
@@ -285,13 +315,13 @@ class Buses(harness.BusTest):
         text = description.read_text()
         description.write_text(text.replace('"abi": 1', '"abi": 99').replace('"abi":1', '"abi":99'))
         self.assertNotEqual(description.read_text(), text)
-        follower = self.run_to_end("tail", "tail", "--from", "start", "--reattach", 1, *QUIET,
+        follower = self.run_to_end("tail", "tail", "--from", "start", "--reattach", "1s", *QUIET,
                                    expect=OTHER)
         self.assert_says(follower, "ABI 99, this program 1", "the same release")
         self.assertEqual(follower.summary()["records"], 0)
 
     def test_a_bus_that_never_comes_ends_with_5_after_reattach(self):
-        follower = self.start("tail", "tail", "--from", "start", "--reattach", 0.5, *QUIET)
+        follower = self.start("tail", "tail", "--from", "start", "--reattach", "500ms", *QUIET)
         self.assertEqual(follower.wait(), GONE)
         self.assert_says(follower, self.bus)
 
@@ -506,7 +536,7 @@ class Space(harness.BusTest):
 
     def test_in_a_container_that_knows_no_newer_waiting_an_idle_publisher_still_sleeps(self):
         holder = self.start("holder", "publish", "--source", "synthetic:records=1000",
-                            "--linger", 600, preexec_fn=lambda: seccomp.refuse("epoll_pwait2"))
+                            "--linger", "600s", preexec_fn=lambda: seccomp.refuse("epoll_pwait2"))
         self.until_head(1000)
         self.assert_idle(holder)
         self.assertEqual(holder.stop(), DONE)

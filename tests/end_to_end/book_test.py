@@ -266,7 +266,7 @@ class Live(harness.BusTest):
         self.assertEqual(lines_of_json(last)[0], books[-1])
 
     def follow_on_a_terminal(self, source, *options):
-        self.start("publish", "publish", "--source", source, "--pace", "max", "--linger", 600)
+        self.start("publish", "publish", "--source", source, "--pace", "max", "--linger", "600s")
         self.until_head(RECORDS)
         terminal = Terminal(self)
         follower = self.start("follow", "book", "--follow", *options, stdout=terminal.theirs)
@@ -334,7 +334,7 @@ class Losses(harness.BusTest):
 
     def test_a_beginning_in_the_middle_is_stale_and_says_since_when(self):
         self.publish_without_journal("--source", f"synthetic:records={2 * RING},seed=7",
-                                     "--linger", 600)
+                                     "--linger", "600s")
         self.until_head(2 * RING)
         shown = self.run_to_end("book", "book", "--from", "start", "--on-gap", "skip")
         self.assertIn("STALE since record ", shown.out(), shown.err())
@@ -343,7 +343,7 @@ class Losses(harness.BusTest):
         self.assertIn("--at 1: the books begin at record ", asked.err())
 
     def test_nothing_has_to_be_said_for_what_the_ring_holds(self):
-        self.publish_without_journal("--source", FLOW, "--linger", 600)
+        self.publish_without_journal("--source", FLOW, "--linger", "600s")
         self.until_head(RECORDS)
         shown = self.run_to_end("book", "book")
         self.assertIn("keeps no journal: the books begin with the oldest record in its ring",
@@ -363,7 +363,7 @@ class FromASnapshot(harness.BusTest):
         source = harness.feed_file("mbo", "esh4-glbx-mdp3-20231225.mbo.dbn.zst")
         records = harness.Dbn(harness.decoded(source)).records
         self.start("publish", "publish", "--source", f"dbn:{source}", "--pace", 40_000,
-                   "--linger", 600)
+                   "--linger", "600s")
         self.start("checkpoint", "checkpoint", "--fold", "orders", "--every", 10_000)
         self.until_head(records)
         def join():

@@ -12,7 +12,7 @@ import harness
 
 DONE, OTHER, USAGE, GONE, JOURNAL_FAILED = 0, 1, 2, 5, 6
 RECORDS = 5000
-FOR_EVER = ("--linger", 3600)
+FOR_EVER = ("--linger", "3600s")
 
 
 class BusesTest(harness.BusTest):

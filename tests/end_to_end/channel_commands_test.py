@@ -419,7 +419,7 @@ class WrongArguments(ChannelTest):
                 (("--listen PATH", "--connect PATH"), ("pipe",)),
                 (("excludes",), ("pipe", "--listen", path, "--connect", path)),
                 (("excludes",), ("pipe", "--listen", path, "--send", "--receive")),
-                (("requires --connect",), ("pipe", "--listen", path, "--retry", 1)),
+                (("requires --connect",), ("pipe", "--listen", path, "--retry", "1s")),
                 (("requires --listen",), ("pipe", "--connect", path, "--keep")),
                 (("requires --listen",), ("pipe", "--connect", path, "--take-over")),
                 (("lines,raw",), ("pipe", "--listen", path, "--messages", "words")),
@@ -445,7 +445,7 @@ class WrongArguments(ChannelTest):
     def test_who_connects_looks_for_a_listener_before_it_makes_its_memory(self):
         # With so little address space the memory could not even be mapped.
         few = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (MIB << 9, MIB << 9))}
-        for retry in ((), ("--retry", "0.1")):
+        for retry in ((), ("--retry", "100ms")):
             one = self.start("one", "pipe", "--connect", self.path, "--max-message", "1G", *retry,
                              stdin=subprocess.DEVNULL, **few)
             self.assertEqual(one.wait(), OTHER, one.err())
@@ -712,7 +712,7 @@ class Pings(ChannelTest):
             self.assertIn(word, text)
 
     def test_an_echo_that_is_killed_ends_it_with_what_was_measured(self):
-        pinging = self.start("ping", "ping", self.path, "--count", 1_000_000, "--interval", 0.001,
+        pinging = self.start("ping", "ping", self.path, "--count", 1_000_000, "--interval", "1ms",
                              "--json", *harness.WITH_PATIENCE)
         self.until("pings", lambda: any(
             direction["messages_sent"] > 1200 for direction in self.directions()))
@@ -721,7 +721,7 @@ class Pings(ChannelTest):
         self.assertGreater(json.loads(pinging.out())["count"], 0)
 
     def test_it_can_be_told_to_end_and_shows_what_was_measured(self):
-        pinging = self.start("ping", "ping", self.path, "--count", 1_000_000, "--interval", 0.001,
+        pinging = self.start("ping", "ping", self.path, "--count", 1_000_000, "--interval", "1ms",
                              "--json", *harness.WITH_PATIENCE)
         self.until("pings", lambda: any(
             direction["messages_sent"] > 1200 for direction in self.directions()))

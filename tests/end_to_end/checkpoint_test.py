@@ -103,7 +103,7 @@ class Checkpoints(CheckpointTest):
         print(f"\n{KILLS} kills, as of {summary['as_of']}, last run from {begun}")
 
     def test_a_second_checkpointer_is_refused_and_says_who_runs(self):
-        publisher = self.publish("--linger", 600)
+        publisher = self.publish("--linger", "600s")
         first = self.checkpoint("first", "--every", "200ms")
         self.until("a checkpoint", self.checkpoints)
         second = self.checkpoint("second")
@@ -120,7 +120,7 @@ class Checkpoints(CheckpointTest):
         publisher.stop()
 
     def test_a_signal_ends_it_with_a_checkpoint_of_all_that_is_durable(self):
-        publisher = self.publish("--linger", 600)
+        publisher = self.publish("--linger", "600s")
         self.until_durable(200_000)
         running = self.checkpoint("running", "--every", "1h")
         self.until("it to catch up", lambda: "caught up" in running.err())
@@ -132,7 +132,7 @@ class Checkpoints(CheckpointTest):
         publisher.stop()
 
     def test_an_empty_bus_gets_no_checkpoint(self):
-        publisher = self.publish("--linger", 600, "--await", 9)
+        publisher = self.publish("--linger", "600s", "--await", 9)
         running = self.checkpoint("running", "--every", 1)
         self.until("it to catch up", lambda: "caught up" in running.err())
         self.assertEqual(running.stop(), DONE)
@@ -262,7 +262,7 @@ class Retention(CheckpointTest):
         every = 100_000
         joins = {}
         publisher = self.publish("--pace", RETENTION_PACE, "--segment-bytes", SEGMENT_BYTES,
-                                 "--linger", 3600, source=f"synthetic:records={RETENTION_RECORDS}")
+                                 "--linger", "3600s", source=f"synthetic:records={RETENTION_RECORDS}")
         running = self.checkpoint("running", "--every", every, "--keep", 2, "--prune-journal")
         most = 0
         while max(self.checkpoints(), default=0) <= RETENTION_RECORDS - every:
@@ -295,7 +295,7 @@ class Retention(CheckpointTest):
               f"{len(joins)} late joins equal")
 
     def test_a_reader_of_a_segment_that_is_pruned_reads_it_to_its_end(self):
-        publisher = self.publish("--segment-bytes", SEGMENT_BYTES, "--linger", 600,
+        publisher = self.publish("--segment-bytes", SEGMENT_BYTES, "--linger", "600s",
                                  "--capacity", 1024)
         self.until_head(200_000)
         reader = self.start("reader", "tail", "--from", "start", "--format", "text",

@@ -39,7 +39,7 @@ class Config(harness.ProgramTest):
 
     def test_all_options_may_stand_in_it(self):
         text = self.publisher_config(
-            "# of a test\ncapacity = 1024  # slots\nsync-interval = 2.5\nsegment-bytes = \"64K\"\n"
+            "# of a test\ncapacity = 1024  # slots\nsync-interval = '2500us'\nsegment-bytes = \"64K\"\n"
             "summary = true\nresume = false\non-journal-lag = 'wait'\n")
         self.assertEqual(self.published(text)["records"], RECORDS)
         info = self.run_to_end("info", "info", "--json", "--bus", self.bus)
@@ -114,6 +114,10 @@ class Config(harness.ProgramTest):
         self.refused(self.publisher_config("capacity = [1, 2]\n"), "`capacity` takes a text")
         self.refused(self.publisher_config("capacity = true\n"), "`capacity` takes a text")
         self.refused(self.publisher_config("linger = 2026-11-26\n"), "`linger` takes a text")
+        self.refused(self.publisher_config("linger = 10\n"), "line 3", "--linger",
+                     "10 is not a duration", "10s, 5m")
+        self.refused(self.publisher_config("sync-interval = 0\n"), "line 3", "--sync-interval",
+                     "or on-request")
         self.refused(self.publisher_config("resume = 1\n"), "`resume` takes true or false")
 
     def test_what_is_no_toml_is_named_by_its_line(self):

@@ -88,7 +88,7 @@ class Shown(CursorTest):
 
     def test_a_program_that_has_it_open_is_not_disturbed_and_no_second_one_gets_it(self):
         publisher = self.start("holder", "publish", "--source", f"synthetic:records={MORE}",
-                               "--linger", 600)
+                               "--linger", "600s")
         self.until_head(RECORDS + MORE)
         logger = self.example("logger", self.bus, self.log)
         self.until("the log to grow",

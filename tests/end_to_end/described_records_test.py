@@ -50,7 +50,7 @@ class StampedRecords(SignalsTest):
         self.addCleanup(publisher.process.stdin.close)
         for number, options in enumerate(((), ("--measure", 7))):
             self.start(f"tail{number}", "tail", "--format", "none", "--reattach",
-                       harness.HANG_SECONDS, *options)
+                       f"{harness.HANG_SECONDS}s", *options)
 
         def reported():
             asked = self.start("subscribers", "subscribers", "--json")

@@ -138,7 +138,7 @@ class DiscardedJournals(harness.BusTest):
     def remove_first_journal(self):
         """Retention counts both, and removes the first one."""
         publisher = self.publish("third", SECOND, "--retain-bytes", 2 * SEGMENT_BYTES,
-                                 "--linger", 600)
+                                 "--linger", "600s")
         self.until("the first journal to be removed",
                    lambda: self.info()["journals"][0]["segments"] == 0)
         self.assertGreater(self.info()["journals"][1]["segments"], 0)

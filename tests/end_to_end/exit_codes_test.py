@@ -82,7 +82,7 @@ class DamagedData(harness.BusTest):
         for name in ("sessions", "sessions.copy"):
             self.damage(pathlib.Path(self.bus) / "journal" / name, 70)
         for command in (("publish", "--source", "synthetic:records=1"),
-                        ("tail", "--from", "start", "--reattach", 1),
+                        ("tail", "--from", "start", "--reattach", "1s"),
                         ("export", "--out", self.folder / "out.dbn")):
             refused = self.run_to_end(command[0], *command, expect=DAMAGED)
             self.assertIn("lapwing repair", refused.err())
@@ -116,9 +116,9 @@ class GoneForGood(harness.BusTest):
 
     def test_of_a_publisher_that_is_killed(self):
         holder = self.start("holder", "publish", "--source", "synthetic:records=1000",
-                            "--linger", 600)
+                            "--linger", "600s")
         self.until_head(1000)
-        followers = [self.start(command[0], *command, "--reattach", 0.1, cwd=self.folder)
+        followers = [self.start(command[0], *command, "--reattach", "100ms", cwd=self.folder)
                      for command in self.FOLLOWERS]
         for follower in followers:
             self.until("it to be live", lambda f=follower: "caught up" in f.err())
@@ -131,7 +131,7 @@ class GoneForGood(harness.BusTest):
         start = super(harness.BusTest, self).start  # these commands know no bus
         echo = start("echo", "ping", "--listen", path)
         self.until_listening(path)
-        pinging = start("ping", "ping", path, "--count", 1_000_000, "--interval", 0.001,
+        pinging = start("ping", "ping", path, "--count", 1_000_000, "--interval", "1ms",
                         *harness.WITH_PATIENCE)
         self.until_served(path)
         echo.kill()

@@ -26,7 +26,7 @@ LENGTH_UNIT = 4  # a DBN record's first byte counts these, in bytes
 IDLE_SHARE_MAX = 0.03  # of a processor: what spins takes all of one, what sleeps a thousandth
 HANG_SECONDS = 300  # what takes 10 s on a machine of one's own may take this long on a shared one
 POLL_SECONDS_MAX = 0.1
-WITH_PATIENCE = ("--retry", HANG_SECONDS)  # for a channel's listener that is slow to answer
+WITH_PATIENCE = ("--retry", f"{HANG_SECONDS}s")  # for a channel's listener that is slow to answer
 
 _made_files = tempfile.TemporaryDirectory(prefix="lapwing-feeds-")  # goes with the process
 

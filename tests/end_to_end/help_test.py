@@ -178,7 +178,7 @@ class OfBuses(ExamplesTest):
         asks = any(f"lapwing {command} " in line for command in ("subscribers", "events", "health"))
         if self.follows(line) or asks:
             holder = self.start("holder", "publish", "--source", f"dbn:{folder}/es.mbo.dbn.zst",
-                                "--linger", 3600, bus=bus)
+                                "--linger", "3600s", bus=bus)
             self.until_head(2 * RECORDS, bus=bus)
         process = self.shell(name, line, folder)
         if self.follows(line):
@@ -303,10 +303,10 @@ class OfChannels(ExamplesTest):
     RECEIVE = f"lapwing pipe --connect {X} --receive | consumer"
     LINES = f"lapwing pipe --listen {LOG} --messages lines --keep >> all.log"
     TAKE_OVER = f"lapwing pipe --listen {LOG} --messages lines --keep --take-over >> all.log"
-    TAIL = f"tail -F app.log | lapwing pipe --connect {LOG} --messages lines --retry 60"
+    TAIL = f"tail -F app.log | lapwing pipe --connect {LOG} --messages lines --retry 60s"
     ECHO = f"lapwing ping --listen {PING} &"
     PINGS = (f"lapwing ping {PING}", f"lapwing ping {PING} --wait busy",
-             f"lapwing ping {PING} --count 1000 --interval 0.01 --size 4K --json")
+             f"lapwing ping {PING} --count 1000 --interval 10ms --size 4K --json")
     INFO = ("lapwing info --channels", f"lapwing info --channel {X}")
 
     def setUp(self):

@@ -61,7 +61,7 @@ class Clients(LimitsTest):
         return len(json.loads(listed.out())["subscribers"]) if listed.wait() == DONE else 0
 
     def test_a_subscriber_without_a_place_says_so_and_gets_every_record(self):
-        publisher = self.start("publish", "publish", "--source", f"synthetic:records={RECORDS}", "--linger", 3600,
+        publisher = self.start("publish", "publish", "--source", f"synthetic:records={RECORDS}", "--linger", "3600s",
                                preexec_fn=limited(resource.RLIMIT_NOFILE, self.DESCRIPTORS))
         seated = [self.start(f"seated{i}", "tail", *QUIET, "--from", "start", "--until-closed")
                   for i in range(self.PLACES)]
@@ -334,7 +334,7 @@ class Signals(LimitsTest):
 
     def hold(self, **popen):
         holder = self.start("holder", "publish", "--source", "synthetic:records=1000",
-                            "--linger", 600, "--summary", **popen)
+                            "--linger", "600s", "--summary", **popen)
         self.until_head(1000)
         return holder
 

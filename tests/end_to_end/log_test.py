@@ -32,7 +32,7 @@ class Log(harness.BusTest):
             self.assertEqual(entry["bus"], self.bus)
             self.assertTrue(entry["message"])
 
-        killed = self.publish("killed", "--linger", 60, "--log", "json")
+        killed = self.publish("killed", "--linger", "60s", "--log", "json")
         self.until_head(2 * RECORDS)
         killed.kill()
         continued = {entry["event"]: entry for entry in entries(killed)}["journal-continues"]

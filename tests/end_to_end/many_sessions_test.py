@@ -71,7 +71,7 @@ class AMillionSessions(harness.BusTest):
     def test_a_start_drops_those_without_records_once_retention_has_moved(self):
         log = self.root / "sessions"
         publisher = self.start("retain", "publish", "--source", "kv16:keys=9,records=50000",
-                               *SEGMENTS, "--retain-bytes", 1, "--linger", 600)
+                               *SEGMENTS, "--retain-bytes", 1, "--linger", "600s")
         self.until("retention has removed the first file",
                    lambda: not list(log.parent.glob(f"*/{0:020}.jnl")))
         self.until_durable(RECORDS + 50_000)

@@ -72,16 +72,16 @@ class Monitoring(harness.ProgramTest):
         self.start("publish", "publish", "--bus", self.bus, "--source", "synthetic:records=0",
                    "--pace", 20_000)
         self.start("tail", "tail", "--bus", self.bus, "--format", "none", "--reattach",
-                   harness.HANG_SECONDS)
+                   f"{harness.HANG_SECONDS}s")
         self.fills = self.folder / "fills"  # whose records have a time of publishing
         self.start_signals()
         self.start("measure", "tail", "--bus", self.fills, "--measure", 1, "--format", "none",
-                   "--reattach", harness.HANG_SECONDS)
+                   "--reattach", f"{harness.HANG_SECONDS}s")
         self.start("checkpoint", "checkpoint", "--bus", self.bus, "--fold", "latest", "--every",
-                   "1s", "--reattach", harness.HANG_SECONDS)
+                   "1s", "--reattach", f"{harness.HANG_SECONDS}s")
         calls = str(self.folder / "calls.sock")
         self.start("listen", "ping", "--listen", calls)
-        self.start("ping", "ping", calls, "--count", 100_000_000, "--interval", 0.01,
+        self.start("ping", "ping", calls, "--count", 100_000_000, "--interval", "10ms",
                    *harness.WITH_PATIENCE)
         self.port = self.serve()
         self.view()

@@ -20,7 +20,7 @@ class AnOperator(harness.BusTest):
         """A publisher whose records are all durable, and that stays."""
         publisher = self.start(name, "publish", "--source", f"synthetic:records={records},seed=3",
                                "--segment-bytes", SEGMENT_BYTES, "--capacity", 1024,
-                               "--linger", 3600, *more)
+                               "--linger", "3600s", *more)
         self.until_durable(records)
         return publisher
 
@@ -36,7 +36,7 @@ class AnOperator(harness.BusTest):
             (self.root / name).unlink()
 
     def tail(self, name, expect=0):
-        return self.run_to_end(name, "tail", "--from", "start", "--reattach", "1", *PIPE,
+        return self.run_to_end(name, "tail", "--from", "start", "--reattach", "1s", *PIPE,
                                expect=expect)
 
     def test_a_reader_in_the_journal_loses_nothing_to_a_bus_that_is_renamed(self):
@@ -160,7 +160,7 @@ class AnOperator(harness.BusTest):
         self.until("the publisher to notice", lambda: f"the ring file {ring} was deleted by "
                    "somebody: attached subscribers go on" in flow.publisher.err())
         flow.feed(RECORDS // 2)
-        refused = self.run_to_end("refused", "tail", "--from", "start", "--reattach", "0.1",
+        refused = self.run_to_end("refused", "tail", "--from", "start", "--reattach", "100ms",
                                   *PIPE, expect=5)
         self.assertIn(str(ring), refused.err())
         late = self.start("late", "tail", "--from", "start", *PIPE)

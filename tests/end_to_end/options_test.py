@@ -90,7 +90,7 @@ class Latency(harness.BusTest):
     def reported(self, *options, is_whole):
         """What a subscriber that measures every record reports of its ages, once it has taken all records and that is whole."""
         flow = self.start("publish", "publish", "--source", f"synthetic:records={RECORDS}",
-                          "--linger", 3600, *options)
+                          "--linger", "3600s", *options)
         tail = self.start("tail", "tail", "--from", "start", "--measure", 1, *QUIET)
         told = []
 
@@ -142,7 +142,7 @@ class Waiting(harness.BusTest):
         self.assertEqual(self.assert_same_records(*tails)["records"], RECORDS)
 
     def test_whoever_backs_off_or_parks_sleeps_and_whoever_is_busy_does_not(self):
-        self.start("holder", "publish", "--source", "synthetic:records=10", "--linger", 600)
+        self.start("holder", "publish", "--source", "synthetic:records=10", "--linger", "600s")
         self.until_head(10)
         for wait in ("backoff", "park", "busy"):
             tail = self.start(wait, "tail", "--from", "start", "--wait", wait, *QUIET)
@@ -225,17 +225,28 @@ class Kept(harness.BusTest):
 
     def test_an_option_of_the_journal_is_refused_without_one_and_is_named(self):
         source = ("--source", "synthetic:records=1", "--journal", "none")
-        for option in (("--resume",), ("--segment-bytes", SEGMENT_BYTES), ("--sync-interval", 1),
+        for option in (("--resume",), ("--segment-bytes", SEGMENT_BYTES), ("--sync-interval", "1ms"),
                        ("--retain-bytes", "1M"), ("--on-journal-lag", "wait"),
                        ("--on-journal-failure", "continue")):
             refused = self.run_to_end("refused", "publish", *source, *option, expect=2)
             self.assertIn(f"{option[0]} needs a journal; leave out --journal none", refused.err())
         self.run_to_end("published", "publish", *source)
 
+    def test_a_journal_that_is_synced_on_request_is_not_synced_by_time(self):
+        def publish(name, *options):
+            bus = str(self.folder / name)
+            self.start(name, "publish", "--source", "synthetic:records=10", "--linger", "600s",
+                       *options, bus=bus)
+            self.until_head(10, bus=bus)
+            return bus
+        on_request = publish("on-request", "--sync-interval", "on-request")
+        self.until_durable(10, bus=publish("by-time", "--sync-interval", "1ms"))
+        self.assertEqual(self.info(on_request)["ring"]["durable"], 0)
+
     @unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root to give a bus to a group")
     def test_a_group_may_read_every_file_and_write_none(self):
         self.start("holder", "publish", "--source", "synthetic:records=1000", "--group", GROUP,
-                   "--linger", 600)
+                   "--linger", "600s")
         self.until_head(1000)
         ring = pathlib.Path(self.info()["ring"]["path"])
         bus = pathlib.Path(self.bus)

@@ -67,7 +67,7 @@ class OnOverlayfs(harness.BusTest):
 
     def test_a_killed_publisher_s_records_are_recovered(self):
         killed = self.start("killed", "publish", "--source", f"synthetic:records={RECORDS}",
-                            "--linger", 600)
+                            "--linger", "600s")
         self.until_head(RECORDS)
         killed.kill()
         again = self.run_to_end("again", "publish", "--source", "synthetic:records=10")

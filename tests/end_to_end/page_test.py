@@ -164,7 +164,7 @@ class PageTest(ServeTest):
         bus = str(self.folder / "es")
         feed = harness.feed_file("mbo", "esh4-glbx-mdp3-20231225.mbo.dbn.zst")
         process = self.start("publish-es", "publish", "--bus", bus, "--source", f"dbn:{feed}",
-                             "--capacity", 1 << 16, "--linger", harness.HANG_SECONDS, *more)
+                             "--capacity", 1 << 16, "--linger", f"{harness.HANG_SECONDS}s", *more)
         self.until("the bus", lambda: os.path.exists(f"{bus}/bus.json"))
         return bus, process
 

@@ -36,7 +36,7 @@ class Ring(harness.BusTest):
 
     def test_the_ring_has_huge_pages_or_the_start_is_refused_with_the_switch(self):
         holder = self.start("holder", "publish", "--source", "synthetic:records=1000",
-                            "--huge-pages", "--capacity", RING, "--linger", 600)
+                            "--huge-pages", "--capacity", RING, "--linger", "600s")
         self.until("a start or an end", lambda: not holder.alive() or (
             self.info() and self.info()["ring"]))
         if not holder.alive():

@@ -172,7 +172,7 @@ class PowerCut(harness.BusTest):
         bus = str(self.disk / "bus")
         kept, head = [], 0
         for run in ("first", "second"):
-            publisher = self.start(f"{run}-flow", "publish", "--linger", 600, *self.options(),
+            publisher = self.start(f"{run}-flow", "publish", "--linger", "600s", *self.options(),
                                    "--source", f"synthetic:records={STORED_RECORDS}", bus=bus)
             head += STORED_RECORDS
             self.until_durable(head, bus=bus)

@@ -154,7 +154,7 @@ class ASeriesOfFiles(EsTest):
         return self.start("publish", "publish", "--source", f"dbn:{self.feed}", *more)
 
     def test_every_period_has_its_file_and_together_they_are_the_source(self):
-        publisher = self.publish("--linger", 600)
+        publisher = self.publish("--linger", "600s")
         out = self.folder / "periods.dbn.zst"
         self.until_head(self.records)
         recorder = self.record("recorder", out, "--rotate-every", "10m", "--count", self.records)
@@ -247,7 +247,7 @@ class TwoRecordersOfOneRecording(harness.BusTest):
         return self.start(name, "record", "--from", "start", "--out", out)
 
     def test_are_one_and_the_other_is_told_who_it_is(self):
-        self.start("publish", "publish", "--source", "synthetic:records=1000", "--linger", 600)
+        self.start("publish", "publish", "--source", "synthetic:records=1000", "--linger", "600s")
         self.until_head(1000)
         out = self.folder / "one.dbn"
         first = self.record("first", out)
@@ -275,11 +275,11 @@ class ARecordingOfAnotherSchema(harness.BusTest):
         shutil.rmtree(self.bus)
         feed = harness.feed_file("trades",
                                  "futures_trades_2024-07-01T23-58_2024-07-02T00-02.dbn.zst")
-        return self.start("trades", "publish", "--source", f"dbn:{feed}", "--linger", 600)
+        return self.start("trades", "publish", "--source", f"dbn:{feed}", "--linger", "600s")
 
     def test_is_left_as_it_is_by_a_recorder_that_stays_and_by_one_that_comes_back(self):
         publisher = self.start("publish", "publish", "--source", "synthetic:records=1000",
-                               "--linger", 600)
+                               "--linger", "600s")
         stays, comes_back = self.folder / "stays.dbn", self.folder / "comes_back.dbn"
         recorder = self.record("stays", stays)
         self.until_head(1000)

@@ -125,7 +125,7 @@ class Repair(harness.BusTest):
 
     def test_beside_a_publisher_says_whose_end_it_needs(self):
         publisher = self.start("publish", "publish", "--source", "synthetic:records=10",
-                               "--linger", 600)
+                               "--linger", "600s")
         self.until_head(2 * RECORDS + 10)
         said = self.refused("repair")
         self.assertIn(f"is held by process {publisher.pid} (lapwing, user {os.geteuid()}), "

@@ -85,7 +85,7 @@ class ReservedSpace(harness.BusTest):
         """A publisher whose records are all durable, and that stays."""
         self.sessions += 1
         publisher = self.start(f"publish-{self.sessions}", "publish", "--source",
-                               f"synthetic:records={self.RECORDS}", "--linger", 3600)
+                               f"synthetic:records={self.RECORDS}", "--linger", "3600s")
         self.until("its session to be durable", lambda: self.is_durable(publisher))
         return publisher
 

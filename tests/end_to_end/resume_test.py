@@ -55,7 +55,7 @@ class Resuming(harness.BusTest):
         """Publishes 9,000 more records on `origin`; the oldest record that it keeps then."""
         more = trades(self.file, 9_000, feed_files.START_NS + DAY_NS)
         publisher = self.start("origin-2", "publish", "--source", more, "--segment-bytes", "65536",
-                               "--retain-bytes", retain_bytes, "--linger", 600, bus=origin)
+                               "--retain-bytes", retain_bytes, "--linger", "600s", bus=origin)
         self.until("retention has removed the first file",
                    lambda: not list(pathlib.Path(origin).glob(f"journal/*/{0:020}.jnl")))
         self.until_durable(self.published_on_origin + 9_000, bus=origin)

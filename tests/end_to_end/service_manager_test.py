@@ -115,7 +115,7 @@ class Notified(harness.BusTest):
 
     def test_a_publisher_is_ready_when_its_bus_is_open(self):
         publisher = self.watched("publish", "publish", "--source", "synthetic:records=100",
-                                 "--linger", 10_000)
+                                 "--linger", "10000s")
         self.assertIn(self.bus, self.manager.until("READY")["STATUS"])
         self.run_to_end("tail", "tail", "--count", 100, "--from", "start", "--format", "none",
                         "--reattach", 0)
@@ -155,15 +155,15 @@ class Notified(harness.BusTest):
 
     def test_a_recorder_is_ready_when_it_is_on_its_bus(self):
         recorder = self.watched("record", "record", "--out", self.folder / "copy.dbn",
-                                "--reattach", "inf")
+                                "--reattach", "forever")
         self.manager.until("WATCHDOG")
         self.assertFalse(any("READY" in message for message in self.manager.seen))
-        self.start("publish", "publish", "--source", "synthetic:records=100", "--linger", 10_000)
+        self.start("publish", "publish", "--source", "synthetic:records=100", "--linger", "10000s")
         self.assertIn("copy.dbn", self.manager.until("READY")["STATUS"])
         self.lives_and_stops(recorder)
 
     def test_a_checkpointer_is_ready_when_it_folds(self):
-        self.start("publish", "publish", "--source", "synthetic:records=100", "--linger", 10_000)
+        self.start("publish", "publish", "--source", "synthetic:records=100", "--linger", "10000s")
         folder = self.watched("checkpoint", "checkpoint", "--fold", "orders")
         self.assertIn("orders", self.manager.until("READY")["STATUS"])
         self.lives_and_stops(folder)
@@ -171,13 +171,13 @@ class Notified(harness.BusTest):
     def test_a_status_is_one_line(self):
         bus = str(self.folder / "a\nREADY=0")
         publisher = self.start("publish", "publish", "--source", "synthetic:records=100",
-                               "--linger", 10_000, bus=bus, env=self.manager.environment())
+                               "--linger", "10000s", bus=bus, env=self.manager.environment())
         self.assertIn("a?READY=0", self.manager.until("READY")["STATUS"])
         self.assertEqual(publisher.stop(), DONE)
 
     def test_without_a_watchdog_there_are_no_signs_of_life(self):
         publisher = self.start("publish", "publish", "--source", "synthetic:records=100",
-                               "--linger", 10_000, env=self.manager.environment(watchdog_ms=0))
+                               "--linger", "10000s", env=self.manager.environment(watchdog_ms=0))
         self.manager.until("READY")
         self.manager.until_quiet()
         self.assertEqual(len(self.manager.seen), 1)

@@ -68,7 +68,7 @@ class WithoutFallocate(MountTest):
         self.assertEqual(fallocate_error(disk / "probe"), errno.EOPNOTSUPP, "the test is void")
         self.run_to_end("first", "publish", *options, "synthetic:records=1000", bus=bus)
         killed = self.start("killed", "publish", *options, "synthetic:records=100000", "--linger",
-                            600, bus=bus)
+                            "600s", bus=bus)
         self.until_head(101_000, bus)
         killed.kill()
         self.run_to_end("next", "publish", *options, "synthetic:records=50", bus=bus)
@@ -121,7 +121,7 @@ class FullDisk(MountTest):
 
     def test_a_killed_publisher_is_recovered_where_neither_disk_nor_memory_has_room(self):
         killed = self.start("killed", "publish", "--source", "synthetic:records=50000", "--linger",
-                            600, "--capacity", self.CAPACITY)
+                            "600s", "--capacity", self.CAPACITY)
         self.until_head(50_000)
         killed.kill()
         self.fill_disk()
@@ -148,7 +148,7 @@ class Squatter(MountTest):
             os.chown(path, self.SQUATTER_UID, self.SQUATTER_UID)
         self.folder.chmod(0o777)
         killed = self.start("killed", "publish", "--source", "synthetic:records=1000", "--linger",
-                            600, **self.OWNER)
+                            "600s", **self.OWNER)
         self.until_head(1000)
         ring = pathlib.Path(self.info()["ring"]["path"])
         self.assertRegex(str(ring), f"^{squatted}[.][A-Za-z0-9]{{6}}/")

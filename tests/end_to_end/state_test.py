@@ -181,7 +181,7 @@ class State(harness.BusTest):
         without = self.lines("--entries")
         self.assertEqual(seen(), before)
         publisher = self.start("live", "publish", "--source", "synthetic:records=10",
-                               "--linger", 600)
+                               "--linger", "600s")
         self.until_head(RECORDS + 10)
         beside = self.lines("--entries")
         self.assertEqual(beside[0]["digest"], without[0]["digest"])

@@ -44,7 +44,7 @@ class Threads(harness.BusTest):
     def publish(self, *options, **popen):
         """A publisher whose first records are durable, and that stays."""
         holder = self.start("holder", "publish", "--source", "synthetic:records=5000",
-                            "--linger", 600, *options, **popen)
+                            "--linger", "600s", *options, **popen)
         self.until_durable(5000)
         return holder
 
@@ -84,7 +84,7 @@ class Threads(harness.BusTest):
     @unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root, for the right to real time")
     def test_they_may_be_favoured(self):
         holder = self.start("holder", "publish", "--source", "synthetic:records=5000", "--linger",
-                            600, "--thread-policy", "fifo", "--thread-priority", 2)
+                            "600s", "--thread-policy", "fifo", "--thread-priority", 2)
         self.until("a start or an end", lambda: not holder.alive() or (
             self.info() and self.info()["ring"]))
         if not holder.alive():

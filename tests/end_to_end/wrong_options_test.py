@@ -20,6 +20,7 @@ OPTION = re.compile(r"^  (?:-\w,)?(--[\w-]+)(?: (\S.*?))?(?:  |$)", re.M)
 
 # Wrong values by what --help shows of an option; () : every text is a name, or a path that may be made.
 NUMBERS = ("", "x", "-1", "1.5", "1x", "0x", "99999999999999999999999")
+DURATIONS = ("", "x", "-1s", "1", "10", "0.5", "1 parsec", "s", "inf", "nan")
 WRONG = {
     "FLAG": ("x", "maybe"),
     "N": NUMBERS,
@@ -29,9 +30,9 @@ WRONG = {
     "USER": ("", "no-such-user", "-1", "4294967296"),
     "SLOTS": NUMBERS + ("3",),
     "BYTES": NUMBERS + ("64Q",),
-    "SECONDS": ("", "x", "-1", "1x", "nan"),
-    "MS": ("", "x", "-1", "1x"),
-    "DURATION": ("", "x", "-1s", "1", "1 parsec", "s"),
+    "DURATION": DURATIONS,
+    "DURATION|forever": DURATIONS + ("for ever", "never"),
+    "DURATION|on-request": DURATIONS + ("0", "0s", "forever"),
     "RECORDS": NUMBERS,
     "RECORDS|DURATION": ("", "x", "-1", "1.5 parsecs"),
     "LIST": ("", "x", "3-", "-1", "5-3"),
@@ -61,6 +62,10 @@ RIGHT = {("publish", "--thread-nice"): {"-1"}}
 # Values that are wrong for one option only.
 WRONG_FOR = {
     ("health", "--expect"): ("",),
+    ("health", "--max-delay"): ("0", "0s"),
+    ("serve", "--interval"): ("0", "0s"),
+    ("tail", "--conflate"): ("0", "0s"),
+    ("top", "--interval"): ("0", "0s"),
     ("serve", "--expect"): (":", "es:", ":logger"),
     ("serve", "--host"): ("", "*", "https://mon.example", "mon.example:8443", "mon.example/", "mon example",
                           "10.0.0.256"),

@@ -132,7 +132,7 @@ class Bases:
         feed = self.feed(bus.schema, seed, count)
         first = bus.expected.published + 1
         publisher = trial.start("publish", "--bus", bus.directory, "--source", feed.source,
-                                *SEGMENT, "--linger", "600", *options)
+                                *SEGMENT, "--linger", "600s", *options)
         self.until_head(trial, bus, first + count - 1, publisher)
         bus.expected.add_session(first, feed, count=book)
         return publisher
@@ -154,7 +154,7 @@ class Bases:
     def publish_and_kill(self, trial, bus, seed, *options, **keywords):
         """Publishes a feed of which little is durable, and kills the publisher. The kernel goes on
         with what it had begun to write, and holds the publisher's lock for so long."""
-        self.publish_on(trial, bus, seed, "--sync-interval", "0", *options, **keywords).kill()
+        self.publish_on(trial, bus, seed, "--sync-interval", "on-request", *options, **keywords).kill()
         path = bus.journal / "sessions"
         if path.exists():  # a bus may be without a journal, or have it elsewhere
             with open(path, "r+b") as sessions:

@@ -76,7 +76,7 @@ class Family:
 
     def no_listener(self, trial):
         """Who finds nobody to talk to has not used memory for what it might have said."""
-        pipe = trial.start("pipe", "--connect", trial.folder / "x.sock", "--retry", "600",
+        pipe = trial.start("pipe", "--connect", trial.folder / "x.sock", "--retry", "600s",
                            "--max-message", trial.rng.choice(("512M", "1G")))
         resident = trial.check(pipe, stop_after=1.0).resident_bytes
         if resident > UNHEARD_BYTES_MAX:
@@ -176,7 +176,7 @@ class Family:
         trial.note(f"signal {number.name}")
         bus = self.world.bases.place("kv16", trial)
         publisher = trial.start("publish", "--bus", bus.directory, "--source", "kv16:records=100",
-                                "--linger", "600")
+                                "--linger", "600s")
         # A tail has caught up before that, with what is in the journal already.
         self.world.bases.until_head(trial, bus, bus.expected.published + 100, publisher)
         follower = trial.start("tail", "--bus", bus.directory, "--from", "start", "--format",

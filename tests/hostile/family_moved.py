@@ -81,7 +81,7 @@ class Family:
         """The same while the original runs, idle or writing."""
         bus = self._bus(trial)
         publisher = self.bases.publish_on(trial, bus, 1, *trial.rng.choice(
-            ((), ("--sync-interval", "0"))))
+            ((), ("--sync-interval", "on-request"))))
         follower = trial.start("tail", "--bus", bus.directory, "--from", "start", "--format",
                                "json", "--until-closed", "--summary")
         copy = self._copy(trial, bus)
@@ -252,9 +252,10 @@ class Family:
         source = ("publish", "--bus", bus.directory, "--source", feed.source, "--resume",
                   *bases.SEGMENT, "--pace", "20000")
         follower = trial.start("tail", "--bus", bus.directory, "--from", "start", "--format",
-                               "json", "--until-closed", "--summary", "--reattach", "60")
+                               "json", "--until-closed", "--summary", "--reattach", "60s")
         for _ in range(3):
-            publisher = trial.start(*source, "--sync-interval", trial.rng.choice(("0", "10")))
+            publisher = trial.start(*source, "--sync-interval",
+                                    trial.rng.choice(("on-request", "10ms")))
             seen = follower.out_path.stat().st_size
             trial.until("a record more", lambda now=publisher, then=seen: not now.alive()
                         or follower.out_path.stat().st_size > then + 4096)
@@ -265,7 +266,7 @@ class Family:
                 shutil.rmtree(bus.directory / "checkpoint", ignore_errors=True)
                 for lock in bus.directory.rglob("publisher.lock"):
                     lock.unlink()
-        trial.run(*source, "--linger", "1")
+        trial.run(*source, "--linger", "1s")
         self._whole(trial, bus, trial.check(follower), "a follower throughout")
         use_bus.Use(trial, bus, self.bases).tail()
         return True

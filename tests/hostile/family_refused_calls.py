@@ -68,7 +68,7 @@ class Family:
         socket = trial.folder / "x.sock"
         first = trial.start("pipe", "--listen", socket, before_exec=refuse)
         with open(self.world.sentinels.file, "rb") as file:
-            second = trial.start("pipe", "--connect", socket, "--retry", "0.3", stdin=file,
+            second = trial.start("pipe", "--connect", socket, "--retry", "300ms", stdin=file,
                                  before_exec=refuse)
         info = trial.start("info", "--channels", before_exec=refuse)
         for process in (info, second, first):

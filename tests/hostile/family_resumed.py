@@ -138,7 +138,7 @@ class Family:
         """A run that is killed at a moment of the machine's, or when `after` is done."""
         pace = trial.rng.choice(("2000", "50000", "max"))
         publisher = trial.start("publish", "--bus", bus, "--source", source, "--resume", *OPTIONS,
-                                "--pace", pace, "--linger", "600", *options)
+                                "--pace", pace, "--linger", "600s", *options)
         time.sleep(trial.rng.choice((0.001, 0.01, 0.03, 0.1, 0.3)))  # is what is tried
         if after:
             after()
@@ -323,7 +323,7 @@ class Family:
         retain = rng.random() < 0.5
         options = ("--retain-bytes", RETAINED_BYTES) if retain else ()
         publisher = trial.start("publish", "--bus", origin.directory, "--source", f"dbn:{source}",
-                                *OPTIONS, "--linger", "600" if retain else "0", *options)
+                                *OPTIONS, "--linger", "600s" if retain else "0", *options)
         if retain:
             self.world.bases.until_head(trial, origin, len(records) + len(day.records), publisher)
             time.sleep(0.05)  # for the retention, which need not have moved

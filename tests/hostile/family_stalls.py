@@ -124,7 +124,7 @@ class Family:
         try:
             feed = self.bases.feed("kv16", 5, 20_000)
             publisher = trial.start("publish", "--bus", bus.directory, "--source", feed.source,
-                                    *bases.SEGMENT, "--pace", "20000", "--linger", "600", *ring)
+                                    *bases.SEGMENT, "--pace", "20000", "--linger", "600s", *ring)
             self.bases.until_head(trial, bus, 3000, publisher)
             follower = self._follower(trial, bus)
             confinement.unmount(mounted, lazy=True)
@@ -213,7 +213,7 @@ class Family:
         keep = rng.random() < 0.5
         receiver = trial.start("pipe", "--listen", socket, "--summary", *(("--keep",) * keep))
         read_end, write_end = os.pipe()
-        sender = trial.start("pipe", "--connect", socket, "--retry", "30", "--capacity", "64K",
+        sender = trial.start("pipe", "--connect", socket, "--retry", "30s", "--capacity", "64K",
                              "--max-message", "4K", stdin=read_end)
         os.close(read_end)
         victim = rng.choice((sender, receiver))

@@ -28,7 +28,7 @@ class Template:
         directory = trial.folder / "template"
         publisher = trial.start("publish", "--bus", directory, "--source",
                                 f"kv16:records={RECORDS},seed=3", "--journal", "none",
-                                "--capacity", CAPACITY, "--linger", "600")
+                                "--capacity", CAPACITY, "--linger", "600s")
         description = directory / "bus.json"
         trial.until("a template's bus.json", description.exists)
         self.description = json.loads(description.read_text())

@@ -167,11 +167,11 @@ class GoodUser:
         self.publisher = self.start(
             "publish", "--bus", self.directory, "--source", "kv16:records=100000,seed=5", "--loop",
             "0", "--pace", "500", "--capacity", "4096", "--segment-bytes", "64K",
-            "--sync-interval", "100")
+            "--sync-interval", "100ms")
 
     def subscribe(self, name=SUBSCRIBER):
         return self.start("tail", "--bus", self.directory, "--name", name, "--format", "none",
-                          "--reattach", "60", "--wait", "park")
+                          "--reattach", "60s", "--wait", "park")
 
     def start_bus(self):
         """A publisher and its subscriber."""

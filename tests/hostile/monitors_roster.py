@@ -270,7 +270,7 @@ class _Rosters:
             copy = copy.rename(self.good.home / "moved")
         self.trial.note(f"a publisher starts in the directory {copy.name}")
         publisher = self.good.start("publish", "--bus", copy, "--source", "kv16:records=100",
-                                    "--segment-bytes", "64K", "--linger", "600")
+                                    "--segment-bytes", "64K", "--linger", "600s")
         at = ("--bus", copy)
         self.trial.until("the copy's publisher", lambda: not publisher.alive() or self.good.start(
             "subscribers", *at).outcome().code == 0)

@@ -1,6 +1,6 @@
 // The best bid and ask of an instrument, from a bus of dbn.mbo, each time they change.
 //
-//   lapwing publish --bus ./es --source synthetic:records=100000 --linger 5 &
+//   lapwing publish --bus ./es --source synthetic:records=100000 --linger 5s &
 //   mono TopOfBook.exe ./es 1 60000
 using System;
 using Lapwing;

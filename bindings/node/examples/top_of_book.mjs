@@ -1,6 +1,6 @@
 // The best bid and ask of an instrument, from a bus of dbn.mbo, each time they change.
 //
-//   lapwing publish --bus ./es --source synthetic:records=100000 --linger 5 &
+//   lapwing publish --bus ./es --source synthetic:records=100000 --linger 5s &
 //   node top_of_book.mjs ./es 1 60000
 import { Books, NO_PRICE, Subscriber } from 'lapwing';
 

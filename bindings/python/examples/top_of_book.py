@@ -1,6 +1,6 @@
 """The best bid and ask of an instrument, from a bus of dbn.mbo, after every event of the venue.
 
-    lapwing publish --bus ./es --source synthetic:records=100000 --linger 5 &
+    lapwing publish --bus ./es --source synthetic:records=100000 --linger 5s &
     top_of_book.py ./es 60000 1
 """
 
