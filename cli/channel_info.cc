@@ -64,9 +64,8 @@ absl::Status no_channel_at(const std::string& path, std::size_t hidden) {
   const std::string unseen = hidden == 0 ? ""
                                          : absl::StrCat(", as far as this user can see (", hidden,
                                                         " processes belong to other users)");
-  return make_error(Errc::kNotFound,
-                    absl::StrCat("no channel is open at ", path, unseen,
-                                 "; `lapwing info --channels` lists all channels"));
+  return make_error(Errc::kNoBus, absl::StrCat("no channel is open at ", path, unseen,
+                                               "; `lapwing info --channels` lists all channels"));
 }
 
 }  // namespace

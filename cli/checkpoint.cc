@@ -153,8 +153,6 @@ absl::Status CheckpointCommand::follow() {
 }
 
 int CheckpointCommand::exit_code(const absl::Status& status) const {
-  // A bus that did not come within --reattach has no publisher either.
-  if (errc_of(status) == Errc::kNoBus) return kExitPublisherGone;
   if (!status.ok()) return exit_code_for(errc_of(status));
   return checkpointer_->counters().lost > 0 ? kExitLost : kExitDone;
 }
@@ -185,10 +183,7 @@ void CheckpointCommand::print_summary() const {
 int CheckpointCommand::run() {
   catch_stop_signals();
   absl::Status status = open();
-  if (!checkpointer_) {
-    fail(status);
-    return errc_of(status) == Errc::kNoBus ? kExitPublisherGone : exit_code_for(errc_of(status));
-  }
+  if (!checkpointer_) return fail(status);
   notify_ready(absl::StrCat("folding ", options_.follow.bus, " into ", options_.fold));
   status = follow();
   progress_.clear();

@@ -2,9 +2,18 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "cli/say.h"
 
 namespace lapwing::cli {
+
+std::string exit_codes_help() {
+  std::string help = "Exit codes:";
+  for (const ExitCodeMeaning& one : kExitCodes) {
+    absl::StrAppend(&help, "\n  ", one.code, "  ", one.meaning);
+  }
+  return help;
+}
 
 int fail(const absl::Status& status) {
   say(LogEntry{LogLevel::kError,

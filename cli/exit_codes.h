@@ -1,8 +1,10 @@
-// What the process's exit code says; the same in every command, and part of what users script
-// against.
+// The exit codes of `lapwing`. Each has one meaning in all commands, and scripts rely on them:
+// docs/operating.md lists them, and the help of every command is made of kExitCodes.
 //
 // Thread safety: pure functions.
 #pragma once
+
+#include <string>
 
 #include "absl/status/status.h"
 #include "lapwing/error.h"
@@ -11,16 +13,30 @@ namespace lapwing::cli {
 
 enum ExitCode : int {
   kExitDone = 0,
-  kExitOther = 1,          // anything that has no number of its own
-  kExitUsage = 2,          // wrong usage: arguments that cannot work, now or ever
-  kExitStoppedAtGap = 3,   // --on-gap stop met a gap
-  kExitDamaged = 4,        // damaged data: journal, recording or feed
-  kExitPublisherGone = 5,  // the publisher is gone (or never came) and --reattach has passed
-  kExitPeerGone = 5,       // the other side of a channel is gone
-  kExitLost = 6,           // done, but records were lost on the way
+  kExitOther = 1,
+  kExitUsage = 2,
+  kExitStoppedAtGap = 3,
+  kExitDamaged = 4,
+  kExitGone = 5,
+  kExitLost = 6,
 };
 
-constexpr int exit_code_for(Errc code) {
+struct ExitCodeMeaning {
+  ExitCode code;
+  const char* meaning;
+};
+
+inline constexpr ExitCodeMeaning kExitCodes[] = {
+    {kExitDone, "done"},
+    {kExitOther, "failed: any other error, or a check found a problem"},
+    {kExitUsage, "wrong arguments"},
+    {kExitStoppedAtGap, "stopped at a gap"},
+    {kExitDamaged, "damaged data"},
+    {kExitGone, "the bus, its publisher or the peer of a channel is absent, or does not answer"},
+    {kExitLost, "records or messages were lost, or are not in the journal"},
+};
+
+constexpr ExitCode exit_code_for(Errc code) {
   switch (code) {
     case Errc::kOk:
       return kExitDone;
@@ -28,18 +44,24 @@ constexpr int exit_code_for(Errc code) {
     case Errc::kRecordSize:
     case Errc::kPathTooLong:
       return kExitUsage;
+    case Errc::kStoppedAtGap:
+      return kExitStoppedAtGap;
     case Errc::kDamaged:
     case Errc::kBadInput:
     case Errc::kCorrupt:
       return kExitDamaged;
+    case Errc::kNoBus:
     case Errc::kPublisherGone:
-      return kExitPublisherGone;
     case Errc::kPeerGone:
-      return kExitPeerGone;
+    case Errc::kTimedOut:
+      return kExitGone;
     default:
       return kExitOther;
   }
 }
+
+// The codes and their meanings, one a line, for the end of a help text.
+std::string exit_codes_help();
 
 // Prints "lapwing: <message>" on standard error and returns the exit code that fits.
 int fail(const absl::Status& status);

@@ -440,10 +440,8 @@ FollowResult follow(RecordSource& source, const FollowOptions& options,
 
 int FollowResult::exit_code(bool until_closed) const {
   if (stopped_at_gap) return kExitStoppedAtGap;
-  // A bus that did not come within --reattach has no publisher either.
-  if (errc_of(status) == Errc::kNoBus) return kExitPublisherGone;
   if (!status.ok()) return exit_code_for(errc_of(status));
-  if (until_closed && !closed && !counted && !stop_requested()) return kExitPublisherGone;
+  if (until_closed && !closed && !counted && !stop_requested()) return kExitGone;
   return counters.lost > 0 ? kExitLost : kExitDone;
 }
 

@@ -39,15 +39,14 @@ constexpr char kAbout[] =
     "A subscriber has a problem if its process is stopped, if it is behind and has not reported\n"
     "for 3 s, or if it is missing: it was attached when the last session ended and has not\n"
     "returned. `lapwing subscribers --forget NAME` removes a missing one from the list.\n\n"
-    "Exit codes: 0 healthy; 1 a subscriber has a problem, is absent or exceeds a limit, or\n"
-    "another error; 2 wrong usage; 4 damaged data; 5 there is no publisher, its process is\n"
-    "stopped, it has been silent for 3 s, or it does not answer; 6 its journal has failed, or\n"
-    "journaling was stopped.";
+    "The exit code is 1 if a subscriber has a problem, is absent or exceeds a limit; 5 if there "
+    "is\n"
+    "no publisher, its process is stopped, it has been silent for 3 s, or it does not answer; and "
+    "6\n"
+    "if its journal has failed, or journaling was stopped.";
 
 // A subscriber reports its position at most so long after it has changed.
 constexpr std::uint64_t kReportAgeNs = 2 * kReportNsMin;
-
-constexpr int kExitJournalFailed = 6;
 
 constexpr std::size_t kNamedMax = 8;  // subscribers in the line
 
@@ -91,8 +90,8 @@ std::optional<Health> ill_journal(const RingStatus& ring) {
       state == JournalState::kFailed
           ? absl::StrCat("the journal has failed (errno ", ring.journal.sys_errno, ")")
           : "journaling was stopped because the disk is too slow";
-  return Health{kExitJournalFailed, absl::StrCat(what, "; durable stays at ", ring.durable,
-                                                 ", and the bus continues without a journal")};
+  return Health{kExitLost, absl::StrCat(what, "; durable stays at ", ring.durable,
+                                        ", and the bus continues without a journal")};
 }
 
 // What is wrong with a subscriber whatever the limits are; empty: nothing.
@@ -168,11 +167,11 @@ std::string why_no_ring(const std::string& directory, const absl::Status& why) {
 absl::StatusOr<Health> examine_bus(const HealthOptions& options) {
   absl::StatusOr<RingStatus> ring = read_ring_status(options.bus);
   if (!ring.ok() && errc_of(ring.status()) != Errc::kNotFound) return ring.status();
-  if (!ring.ok()) return Health{kExitPublisherGone, why_no_ring(options.bus, ring.status())};
+  if (!ring.ok()) return Health{kExitGone, why_no_ring(options.bus, ring.status())};
   const PublisherState state = state_of_publisher(*ring);
   if (state != PublisherState::kRunning) {
-    return Health{kExitPublisherGone, absl::StrCat("the publisher (pid ", ring->publisher_pid,
-                                                   ") is ", name_of(state))};
+    return Health{kExitGone, absl::StrCat("the publisher (pid ", ring->publisher_pid, ") is ",
+                                          name_of(state))};
   }
   if (const std::optional<Health> ill = ill_journal(*ring)) return *ill;
   if (options.delay_max_ns > 0) {
@@ -181,7 +180,7 @@ absl::StatusOr<Health> examine_bus(const HealthOptions& options) {
   const absl::StatusOr<PublisherStatus> publisher = ask_publisher(options.bus);
   if (!publisher.ok()) {
     // It names the publisher if that still runs.
-    return Health{kExitPublisherGone, std::string(publisher.status().message())};
+    return Health{kExitGone, std::string(publisher.status().message())};
   }
   const absl::StatusOr<DirectoryIdentity> directory = directory_identity(options.bus);
   if (!directory.ok()) return directory.status();
@@ -204,10 +203,7 @@ absl::StatusOr<Health> examine_bus(const HealthOptions& options) {
 
 int show_health(const HealthOptions& options) {
   const absl::StatusOr<Health> health = examine_bus(options);
-  if (!health.ok()) {
-    const int code = fail(health.status());
-    return errc_of(health.status()) == Errc::kNoBus ? kExitPublisherGone : code;
-  }
+  if (!health.ok()) return fail(health.status());
   if (health->exit_code == kExitDone) {
     std::cout << "well: " << health->words << '\n';
   } else {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cli/command_help.h"
+#include "cli/exit_codes.h"
 #include "cli/version.h"
 
 namespace lapwing::cli {
@@ -30,7 +31,7 @@ void add_program(CLI::App& app, Run& run) {
       std::string("`lapwing COMMAND --help` shows examples.\n\n"
                   "A DURATION has a unit: ns, us, ms, s, m, h or d, for example 250ms or 1h30m. "
                   "0 needs none.\n\n") +
-      kExitCodesHelp);
+      exit_codes_help());
   app.set_version_flag("--version", version_line(), "Print the version and exit");
   app.require_subcommand(1);
   add_publish(app, run);

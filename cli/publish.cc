@@ -348,7 +348,10 @@ bool Publish::warn_of_records_not_journaled(const absl::Status& closed) {
 int Publish::run() {
   catch_stop_signals();
   if (absl::Status opened = open(); !opened.ok()) {
-    return stopped_while_waiting(opened) ? kExitDone : fail(opened);
+    if (stopped_while_waiting(opened)) return kExitDone;
+    const int code = fail(opened);
+    // An open that times out waits for the disk, not for another process.
+    return errc_of(opened) == Errc::kTimedOut ? kExitOther : code;
   }
   notify_ready(absl::StrCat("publishing on ", options_.bus));
   await_subscribers();

@@ -63,18 +63,12 @@ void print_table(const PublisherStatus& publisher) {
             << " disconnected so far\n";
 }
 
-// As fail(), with the exit code for a bus without a publisher.
-int fail_to_ask(const absl::Status& status) {
-  const int code = fail(status);
-  return errc_of(status) == Errc::kNoBus ? kExitPublisherGone : code;
-}
-
 // Forgets each name, and reports those that it could not. A name that is not missing is an error, so
 // that a typing error is noticed.
 int forget_subscribers(const SubscribersOptions& options) {
   const std::uint64_t deadline_ns = monotonic_ns() + kPublisherAnswerNs;
   absl::StatusOr<ControlClient> client = connect_to_publisher(options.bus, "lapwing", deadline_ns);
-  if (!client.ok()) return fail_to_ask(client.status());
+  if (!client.ok()) return fail(client.status());
   if (options.forgets_all) {
     const absl::StatusOr<std::uint64_t> forgotten = client->forget_all(deadline_ns);
     if (!forgotten.ok()) return fail(forgotten.status());
@@ -103,7 +97,7 @@ int forget_subscribers(const SubscribersOptions& options) {
 int show_subscribers(const SubscribersOptions& options) {
   if (options.forgets_all || !options.forgotten.empty()) return forget_subscribers(options);
   const absl::StatusOr<PublisherStatus> publisher = ask_publisher(options.bus);
-  if (!publisher.ok()) return fail_to_ask(publisher.status());
+  if (!publisher.ok()) return fail(publisher.status());
   if (options.json) {
     std::cout << json_text(publisher_json(*publisher), 2) << '\n';
   } else {

@@ -2,6 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "cli/exit_codes.h"
 
 namespace lapwing::cli {
 namespace {
@@ -30,7 +32,9 @@ OptionText text_of_option(const CLI::Option& option) {
 }
 
 CommandText text_of_command(const CLI::App& command) {
-  CommandText text{command.get_name(), command.get_description(), command.get_footer(), {}};
+  const std::string footer = command.get_footer();
+  const std::string more(absl::StripSuffix(footer, exit_codes_help()));
+  CommandText text{command.get_name(), command.get_description(), more, {}};
   for (const CLI::Option* option : command.get_options()) {
     text.options.push_back(text_of_option(*option));
   }

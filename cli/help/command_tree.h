@@ -23,7 +23,7 @@ struct OptionText {
 struct CommandText {
   std::string name;   // "tail"
   std::string about;  // one sentence
-  std::string more;   // examples, remarks, exit codes
+  std::string more;   // examples, remarks
   std::vector<OptionText> options;
 };
 

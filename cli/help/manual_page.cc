@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "cli/exit_codes.h"
 
 namespace lapwing::cli {
 namespace {
@@ -99,6 +100,15 @@ std::string options_section(const CommandText& command) {
   return section;
 }
 
+std::string exit_status_section() {
+  std::string section = ".SH EXIT STATUS\n";
+  for (const ExitCodeMeaning& one : kExitCodes) {
+    absl::StrAppend(&section, ".TP\n\\fB", one.code, "\\fR\n",
+                    filled(absl::StrCat(one.meaning, ".")));
+  }
+  return section;
+}
+
 // "Show a bus." as the line of a list: "show a bus".
 std::string summary_of(const std::string& about) {
   std::string line = about.substr(0, about.find('\n'));
@@ -121,7 +131,8 @@ std::string manual_of_program(const ProgramText& program, const ManualEdition& e
     absl::StrAppend(&page, ".TP\n\\fBlapwing\\-", plain(command.name), "\\fR(1)\n",
                     filled(summary_of(command.about) + "."));
   }
-  return absl::StrCat(page, options_section(whole), ".SH NOTES\n", paragraphs(whole.more));
+  return absl::StrCat(page, options_section(whole), exit_status_section(), ".SH NOTES\n",
+                      paragraphs(whole.more));
 }
 
 std::string manual_of_command(const CommandText& command, const ManualEdition& edition) {
@@ -130,7 +141,7 @@ std::string manual_of_command(const CommandText& command, const ManualEdition& e
                       filled(absl::StrCat(name, " - ", summary_of(command.about))),
                       ".SH SYNOPSIS\n\\fBlapwing ", plain(command.name), "\\fR [\\fIOPTIONS\\fR]\n",
                       options_section(command), ".SH DESCRIPTION\n", paragraphs(command.more),
-                      ".SH SEE ALSO\n\\fBlapwing\\fR(1)\n");
+                      exit_status_section(), ".SH SEE ALSO\n\\fBlapwing\\fR(1)\n");
 }
 
 }  // namespace lapwing::cli

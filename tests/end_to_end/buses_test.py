@@ -141,7 +141,7 @@ class Health(BusesTest):
                " Restart the publisher, unless it has just started.\n")
         self.assertEqual(self.health(expect=GONE), f"lapwing: ill: {why}")
         self.assertEqual(self.health("--ignore-subscribers", expect=GONE), f"lapwing: ill: {why}")
-        top = self.run_to_end("top", "top", "--once", expect=OTHER)
+        top = self.run_to_end("top", "top", "--once", expect=GONE)
         self.assertEqual(top.err(), f"lapwing: {why}")
         self.assertIn("no answer", top.out())
         self.assertEqual(self.run_to_end("subscribers", "subscribers", expect=GONE).err(),

@@ -448,15 +448,15 @@ class WrongArguments(ChannelTest):
         for retry in ((), ("--retry", "100ms")):
             one = self.start("one", "pipe", "--connect", self.path, "--max-message", "1G", *retry,
                              stdin=subprocess.DEVNULL, **few)
-            self.assertEqual(one.wait(), OTHER, one.err())
+            self.assertEqual(one.wait(), PEER_GONE, one.err())
             self.assertIn("no listener runs at", one.err())
 
     def test_places_where_no_channel_can_be(self):
-        self.refuse(OTHER, (self.path, "start one there"), "pipe", "--connect", self.path)
-        self.refuse(OTHER, (self.path, "leave out --take-over"), "pipe", "--listen", self.path,
-                    "--take-over")
+        self.refuse(PEER_GONE, (self.path, "start one there"), "pipe", "--connect", self.path)
+        self.refuse(PEER_GONE, (self.path, "leave out --take-over"), "pipe", "--listen",
+                    self.path, "--take-over")
         self.refuse(OTHER, ("/nowhere",), "pipe", "--listen", "/nowhere/x.sock")
-        self.refuse(OTHER, (self.path, "--channels"), "info", "--channel", self.path)
+        self.refuse(PEER_GONE, (self.path, "--channels"), "info", "--channel", self.path)
         self.refuse(USAGE, ("107",), "pipe", "--listen", f"{self.folder}/{'x' * 200}")
         with open(self.path, "w", encoding="ascii") as file:
             file.write("precious")
@@ -536,7 +536,7 @@ class Listeners(ChannelTest):
         first = self.feeder("first", "--connect")
         self.until("the channel", lambda: self.channels("--channel", self.path))
         self.until("the socket to go", lambda: not os.path.exists(self.path))
-        self.run_to_end("second", "pipe", "--connect", self.path, expect=OTHER)
+        self.run_to_end("second", "pipe", "--connect", self.path, expect=PEER_GONE)
         self.end_input(first)
         self.assert_ends(receiver, DONE)
 

@@ -1,17 +1,40 @@
-"""Exit codes 3, 4 and 5, as `lapwing --help` lists them, of each command that gives them."""
+"""The exit codes that `lapwing --help` lists: their meanings, and 3, 4 and 5 of each command that returns them."""
 
 import json
 import pathlib
+import re
 import signal
 import unittest
 
 import harness
+from help_test import COMMANDS, help_of
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 STOPPED_AT_GAP, DAMAGED, GONE = 3, 4, 5
 RING = 1024
 RECORDS = 20 * RING
 QUIET = ("--format", "none", "--summary")
 BLOCK_BYTES = 4096
+
+
+class Meanings(unittest.TestCase):
+    """Each code has one meaning: the documents and the help of every command list the same ones."""
+
+    def test_every_help_lists_the_codes_of_the_documents(self):
+        text = (ROOT / "docs" / "operating.md").read_text().split("## Exit codes")[1].split("\n## ")[0]
+        documented = re.findall(r"^\| (\d+) \| (.*) \|$", text, re.M)
+        self.assertEqual([int(code) for code, _ in documented], list(range(7)))
+        listed = "Exit codes:" + "".join(f"\n  {code}  {words}" for code, words in documented)
+        for command in ((), *((name,) for name in COMMANDS)):
+            shown = help_of(*command)
+            self.assertEqual(shown.count("Exit codes"), 1, command)
+            self.assertTrue(shown.rstrip("\n").endswith(listed), (command, shown[-800:]))
+
+    def test_no_unit_is_restarted_after_what_a_restart_cannot_help(self):
+        units = list((ROOT / "deploy" / "systemd").glob("*.service"))
+        self.assertEqual(len(units), 4)
+        for unit in units:
+            self.assertIn("\nRestartPreventExitStatus=2 3 4 6\n", unit.read_text(), unit)
 
 
 class StoppedAtAGap(harness.BusTest):
@@ -103,7 +126,7 @@ class DamagedData(harness.BusTest):
 
 
 class GoneForGood(harness.BusTest):
-    """5: no publisher within --reattach, or the other side of a channel is gone."""
+    """5: the bus, its publisher or the peer of a channel is absent, or does not answer."""
 
     FOLLOWERS = (("tail",), ("record", "--out", "copy.dbn"), ("book", "--follow"),
                  ("checkpoint", "--fold", "orders"))
@@ -113,6 +136,32 @@ class GoneForGood(harness.BusTest):
             refused = self.run_to_end(command[0], *command, "--reattach", 0, expect=GONE,
                                       cwd=self.folder)
             self.assertIn(self.bus, refused.err())
+
+    def test_of_a_bus_that_is_not_there(self):
+        """Also of the commands that need no publisher."""
+        for command in (("info",), ("export", "--out", self.folder / "out.dbn"), ("state",), ("verify",),
+                        ("book",), ("subscribers",), ("events",), ("health",)):
+            refused = self.run_to_end(command[0], *command, expect=GONE)
+            self.assertIn(self.bus, refused.err())
+
+    def test_of_a_publisher_that_does_not_answer(self):
+        holder = self.start("holder", "publish", "--source", "synthetic:records=10",
+                            "--linger", "600s")
+        self.until_head(10)
+        holder.signal(signal.SIGSTOP)
+        for command in ("subscribers", "events", "health"):
+            self.run_to_end(command, command, expect=GONE)
+        holder.signal(signal.SIGCONT)
+        self.until("it to answer", lambda: self.start("asks", "events").wait() == 0)
+
+    def test_of_a_channel_that_is_not_there(self):
+        path = str(self.folder / "x.sock")
+        start = super(harness.BusTest, self).start  # these commands know no bus
+        for command in (("ping", path), ("pipe", "--connect", path, "--receive"),
+                        ("info", "--channel", path)):
+            refused = start(command[0], *command)
+            self.assertEqual(refused.wait(), GONE, refused.err())
+            self.assertIn(path, refused.err())
 
     def test_of_a_publisher_that_is_killed(self):
         holder = self.start("holder", "publish", "--source", "synthetic:records=1000",

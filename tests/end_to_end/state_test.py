@@ -137,7 +137,7 @@ class State(harness.BusTest):
         self.assertEqual(process.wait(), USAGE)
 
     def test_without_a_bus_or_a_checkpoint_it_says_what_is_missing(self):
-        self.assertIn("no bus at", self.refused(1))
+        self.assertIn("no bus at", self.refused(5))
         self.publish()
         self.assertIn("`lapwing checkpoint --fold orders` writes one", self.refused(1))
         self.checkpoint("latest")
