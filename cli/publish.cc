@@ -158,7 +158,9 @@ absl::StatusOr<PublisherOptions> Publish::publisher_options() {
   publisher.journal = options_.journal != "none";
   if (publisher.journal) publisher.journal_directory = options_.journal;
   publisher.segment_bytes = options_.segment_bytes;
-  publisher.sync_interval = std::chrono::nanoseconds(options_.sync_interval_ns);
+  publisher.sync_interval = options_.sync_interval_ns == 0
+                                ? kOnRequest
+                                : std::chrono::nanoseconds(options_.sync_interval_ns);
   publisher.retain_bytes = options_.retain_bytes;
   publisher.on_journal_lag =
       options_.on_journal_lag == "shed" ? OnJournalLag::kShed : OnJournalLag::kWait;

@@ -4,6 +4,7 @@
 // Thread safety: free functions without state.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include "lapwing/error.h"
@@ -27,6 +28,11 @@ constexpr Errc nothing_by(Deadline deadline) {
 // Whether a call answered so: there was nothing by its deadline.
 constexpr bool came_to_nothing(Errc error) {
   return error == Errc::kWouldBlock || error == Errc::kTimedOut;
+}
+
+// Of an option that may be kNever or kOnRequest, which is 0 here. Such an option is above 0.
+constexpr std::uint64_t ns_or_zero(std::chrono::nanoseconds option) {
+  return option == kNever ? 0 : static_cast<std::uint64_t>(option.count());
 }
 
 }  // namespace lapwing

@@ -101,7 +101,7 @@ TEST_CASE("A second publisher is refused and changes nothing, even where the loc
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   options.take_over_ns = 0;
-  options.sync_interval = std::chrono::nanoseconds(0);  // no file changes by itself
+  options.sync_interval = kOnRequest;  // no file changes by itself
   auto publisher = open_publisher(options);
   REQUIRE(*publisher->publish_batch(bytes_of(records_from(1, kRecords))) == kRecords);
   REQUIRE(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs)).ok());

@@ -137,7 +137,7 @@ TEST_CASE("No batch, however long, makes a reader take a good slot for a damaged
 TEST_CASE("flush returns once everything published is durable") {
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
-  options.sync_interval = std::chrono::nanoseconds(0);  // only when asked
+  options.sync_interval = kOnRequest;  // only when asked
   const auto publisher = open_publisher(options);
   const std::vector<Record> records = records_from(1, 100);
   REQUIRE(*publisher->publish_batch(bytes_of(records)) == 100);
@@ -425,7 +425,7 @@ TEST_CASE("Options of a publisher that would be ignored are refused, and both ar
       {"resume", [](PublisherOptions& options) { options.resume = true; }},
       {"journal_directory", [](PublisherOptions& options) { options.journal_directory = "j"; }},
       {"segment_bytes", [](PublisherOptions& options) { options.segment_bytes *= 2; }},
-      {"sync_interval", [](PublisherOptions& options) { options.sync_interval = {}; }},
+      {"sync_interval", [](PublisherOptions& options) { options.sync_interval = kOnRequest; }},
       {"retain_bytes", [](PublisherOptions& options) { options.retain_bytes = 1; }},
       {"retain_age", [](PublisherOptions& options) { options.retain_age = std::chrono::hours(1); }},
       {"on_journal_lag",

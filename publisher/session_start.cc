@@ -6,11 +6,13 @@
 #include <filesystem>
 #include <optional>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "bus/open_ring.h"
 #include "lapwing/error.h"
+#include "os/deadline.h"
 #include "os/file_lock.h"
 #include "os/file_space.h"
 #include "os/kernel.h"
@@ -65,6 +67,14 @@ const char* set_option_of_journal(const PublisherOptions& options) {
 
 // What would be ignored is refused.
 absl::Status check_together(const PublisherOptions& options) {
+  for (const auto& [option, value, otherwise] :
+       {std::tuple("sync_interval", options.sync_interval, "kOnRequest"),
+        std::tuple("retain_age", options.retain_age, "kNever")}) {
+    if (value > std::chrono::nanoseconds::zero()) continue;
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat(option, " is ", value.count(), " ns. Give a time above 0, or ", otherwise));
+  }
   if (options.resume && options.source_offset != 0) {
     return make_error(Errc::kInvalidArgument,
                       "source_offset and resume are both given: with resume the journal says which "
@@ -629,8 +639,8 @@ absl::Status Starter::start_archiver() {
   archive.oldest = session_.settled.oldest;
   archive.capacity = ring.capacity;
   archive.ring_slots = session_.ring->slots();
-  archive.sync_interval_ns = ns_of(options_.sync_interval);
-  archive.retention = {options_.retain_bytes, ns_of(options_.retain_age)};
+  archive.sync_interval_ns = ns_or_zero(options_.sync_interval);
+  archive.retention = {options_.retain_bytes, ns_or_zero(options_.retain_age)};
   archive.log = options_.log;
   absl::StatusOr<std::unique_ptr<Archiver>> archiver =
       Archiver::start(*session_.queue, *session_.sessions, archive);

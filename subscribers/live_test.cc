@@ -11,7 +11,7 @@ namespace {
 
 // A subscriber with these limits, which is live after record 10.
 struct Live {
-  explicit Live(std::uint32_t records, std::chrono::nanoseconds time = {},
+  explicit Live(std::uint32_t records, std::chrono::nanoseconds time = kNever,
                 OnGap on_gap = OnGap::kFill) {
     bus.start();
     bus.publish(10);
@@ -187,11 +187,14 @@ TEST_CASE("A batch ends before kBehind, and the next read gives it") {
   CHECK(second->event->sequence == first->first + first->count - 1);
 }
 
-TEST_CASE("A time that is less than nothing is refused") {
-  const auto opened =
-      Subscriber::open({.directory = "./bus", .behind_time = std::chrono::nanoseconds(-1)});
-  CHECK(errc_of(opened.status()) == Errc::kInvalidArgument);
-  CHECK(opened.status().message().find("behind_time is -1 ns") != std::string::npos);
+TEST_CASE("A time that is not above nothing is refused") {
+  const std::chrono::nanoseconds time(GENERATE(-1, 0));
+  const auto late = Subscriber::open({.directory = "./bus", .behind_time = time});
+  CHECK(errc_of(late.status()) == Errc::kInvalidArgument);
+  CHECK(late.status().message().find("behind_time is ") != std::string::npos);
+  const auto stale = Subscriber::open({.directory = "./bus", .stale_after = time});
+  CHECK(errc_of(stale.status()) == Errc::kInvalidArgument);
+  CHECK(stale.status().message().find("or kNever") != std::string::npos);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/sequence.h"
 #include "lapwing/subscriber.h"
+#include "os/deadline.h"
 
 namespace lapwing {
 
@@ -37,8 +38,7 @@ class Liveness {
   };
 
   explicit Liveness(const SubscriberOptions& options)
-      : records_max_(options.behind_records),
-        age_max_ns_(static_cast<std::uint64_t>(options.behind_time.count())) {}
+      : records_max_(options.behind_records), age_max_ns_(ns_or_zero(options.behind_time)) {}
 
   bool is_told() const { return records_max_ != 0 || age_max_ns_ != 0; }
   // Told, and not live: it is live the next time that nothing is left to read.

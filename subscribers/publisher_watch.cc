@@ -1,11 +1,12 @@
 #include "subscribers/publisher_watch.h"
 
+#include "os/deadline.h"
 #include "os/kernel.h"
 
 namespace lapwing {
 
 PublisherWatch::PublisherWatch(std::chrono::nanoseconds stale_after)
-    : stale_after_ns_(ns_of(stale_after)) {}
+    : stale_after_ns_(ns_or_zero(stale_after)) {}
 
 void PublisherWatch::start(std::uint64_t records, std::uint64_t now_ns) {
   socket_checked_ns_ = 0;

@@ -118,10 +118,11 @@ absl::Status check_options(const SubscriberOptions& options) {
   if (options.directory.empty()) {
     return make_error(Errc::kInvalidArgument, "a subscriber needs the directory of a bus");
   }
-  if (options.behind_time < std::chrono::nanoseconds::zero()) {
-    return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("behind_time is ", options.behind_time.count(),
-                                   " ns; give a time above 0, or 0 for no limit by time"));
+  for (const auto& [option, value] : {std::pair("behind_time", options.behind_time),
+                                      std::pair("stale_after", options.stale_after)}) {
+    if (value > std::chrono::nanoseconds::zero()) continue;
+    return make_error(Errc::kInvalidArgument, absl::StrCat(option, " is ", value.count(),
+                                                           " ns. Give a time above 0, or kNever"));
   }
   absl::Status valid = check_start(options.start, options.on_gap);
   if (valid.ok()) valid = check_instruments(options.instruments);

@@ -102,11 +102,11 @@ struct PublisherOptions {
   bool journal = true;
   std::string journal_directory = {};              // empty: <directory>/journal
   std::uint64_t segment_bytes = 64 * 1024 * 1024;  // of slots, a power of two
-  std::chrono::nanoseconds sync_interval = std::chrono::milliseconds(10);  // 0: on request only
+  std::chrono::nanoseconds sync_interval = std::chrono::milliseconds(10);  // or kOnRequest
   // Retention removes whole segments, the oldest first. It counts all journals of the bus, and
-  // removes segments of discarded journals before those of the journal in use. 0: no limit.
-  std::uint64_t retain_bytes = 0;            // of durable segments
-  std::chrono::nanoseconds retain_age = {};  // of a segment's newest record
+  // removes segments of discarded journals before those of the journal in use.
+  std::uint64_t retain_bytes = 0;                // of durable segments; 0: no limit
+  std::chrono::nanoseconds retain_age = kNever;  // of a segment's newest record
   OnJournalLag on_journal_lag = OnJournalLag::kWait;
   OnJournalFailure on_journal_failure = OnJournalFailure::kContinue;
   std::optional<unsigned> group = {};  // gid whose members may read

@@ -178,16 +178,16 @@ struct SubscriberOptions {
   // After a clean close, be it before the join: true ends with kClosed, false waits for the next
   // session.
   bool end_at_close = false;
-  // How long to wait for a bus or a publisher to come (back).
+  // How long to wait for a bus or a publisher to come (back); kForever.
   std::chrono::nanoseconds reattach = std::chrono::seconds(30);
   // How long the publisher may take to make durable what was published before the join.
   std::chrono::nanoseconds flush_timeout = std::chrono::seconds(10);
-  std::chrono::nanoseconds stale_after = {};  // without a record; 0: never
+  std::chrono::nanoseconds stale_after = kNever;  // without a record
   // This subscriber is behind while more than behind_records are published that it has not taken,
   // or one of them has been there for behind_time, as far as its calls have noticed. With either
-  // one kBehind and kLive are delivered; without both, neither is. 0: not by this measure.
+  // one kBehind and kLive are delivered; without both, neither is. behind_records 0: not by number.
   std::uint32_t behind_records = 0;
-  std::chrono::nanoseconds behind_time = {};
+  std::chrono::nanoseconds behind_time = kNever;
   // The age of every Nth record is measured when it is delivered, from ring or journal, if the
   // records have a time of publishing; ages() has the result. 0: of none. A record that is measured
   // costs a call and a reading of the clock; the others cost what they do without.

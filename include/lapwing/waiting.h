@@ -1,8 +1,8 @@
 // How long a call may wait, and how it waits.
 //
-//   subscriber->wait(std::chrono::milliseconds(100));  // at most 100 ms from now
-//   subscriber->wait(lapwing::Deadline::never());
-//   subscriber->wait(lapwing::Deadline::now());        // takes what is there, does not wait
+//   subscriber->next(std::chrono::milliseconds(100));  // at most 100 ms from now
+//   subscriber->next(lapwing::Deadline::never());
+//   subscriber->next(lapwing::Deadline::now());        // takes what is there, does not wait
 //
 // A duration counts from where the Deadline is made: one that is made before a loop ends the loop,
 // one that is made in each call limits each call.
@@ -68,6 +68,12 @@ class Deadline {
 
   std::uint64_t ns_;
 };
+
+// Options that are durations have these values, too. 0 is no time: an option that needs some
+// refuses it.
+inline constexpr std::chrono::nanoseconds kForever = std::chrono::nanoseconds::max();
+inline constexpr std::chrono::nanoseconds kNever = kForever;
+inline constexpr std::chrono::nanoseconds kOnRequest = kForever;
 
 // How a reader waits for the next record, or an end of a channel for the other side.
 enum class WaitStrategy : std::uint32_t {
