@@ -23,16 +23,14 @@ class CBusBench {
 
   CBusBench() : source_(kRecordBytes), record_(kRecordBytes) {
     const std::string directory = directory_.path();
-    lapwing_publisher_options to = {};
-    to.struct_size = sizeof to;
+    lapwing_publisher_options to = LAPWING_PUBLISHER_OPTIONS_INIT;
     to.directory = directory.c_str();
     to.ring_directory = kOperationsDirectory;
     to.record_bytes = kRecordBytes;
     to.capacity = kCapacityQuick;
     to.flags = LAPWING_PUBLISHER_NO_JOURNAL;
     must(lapwing_publisher_open(&to, LAPWING_FOREVER, &publisher_, nullptr));
-    lapwing_subscriber_options from = {};
-    from.struct_size = sizeof from;
+    lapwing_subscriber_options from = LAPWING_SUBSCRIBER_OPTIONS_INIT;
     from.directory = directory.c_str();
     from.on_gap = LAPWING_ON_GAP_SKIP;  // there is no journal
     from.wait = LAPWING_WAIT_BUSY;
@@ -55,8 +53,8 @@ class CBusBench {
   }
   bool take() {
     std::uint64_t sequence = 0;
-    return lapwing_subscriber_take(subscriber_, record_.data(), kRecordBytes, 0, &sequence) ==
-           LAPWING_OK;
+    return lapwing_subscriber_read_one(subscriber_, record_.data(), kRecordBytes, 0, &sequence,
+                                       nullptr) == LAPWING_OK;
   }
 
  private:

@@ -1,6 +1,7 @@
 /* lapwing.h: the C interface of Lapwing. C11, and C++11 or newer. docs/c.md explains it.
  *
- *   lapwing_subscriber_options options = {.struct_size = sizeof options, .directory = "./es"};
+ *   lapwing_subscriber_options options = LAPWING_SUBSCRIBER_OPTIONS_INIT;
+ *   options.directory = "./es";
  *   lapwing_subscriber *subscriber = NULL;
  *   lapwing_error error = {.struct_size = sizeof error};
  *   if (lapwing_subscriber_open(&options, &subscriber, &error) != LAPWING_OK) die(error.message);
@@ -8,13 +9,16 @@
  * 1  Results are numbers: LAPWING_OK, or one of the errors below. What else is known goes into
  *    *error, the caller's memory, where that is not NULL and the call failed. Nothing is kept per
  *    thread: goroutines, virtual threads and worker pools change threads between two calls.
- * 2  Every struct that a call takes begins with struct_size, which the caller sets to sizeof. Zero
- *    is the default of each other field. A struct that is longer than the library's is taken if
- *    its tail is zero (else invalid-argument), a shorter one as if its tail were zero; what the
- *    library fills in is cut at struct_size. Small parts of others (ids, positions, keys, levels,
- *    orders, fields, messages) have no size, and never change.
+ * 2  Every struct that a call takes begins with struct_size, which the caller sets to sizeof. Options
+ *    begin as their LAPWING_…_OPTIONS_INIT, which has the size and the defaults; of a field, 0 is 0.
+ *    A struct that is longer than the library's is taken if its tail is zero (else
+ *    invalid-argument), a shorter one as if its tail had the defaults; what the library fills in is
+ *    cut at struct_size. Small parts of others (ids, positions, keys, levels, orders, fields,
+ *    messages) have no size, and never change.
  * 3  Timeouts are nanoseconds from now. 0: the call does not wait, and answers would-block.
  *    LAPWING_FOREVER, or any negative number: without end. Any other: timed-out after that time.
+ *    Options that are durations take LAPWING_FOREVER, LAPWING_NEVER or LAPWING_ON_REQUEST where
+ *    they say so; no other negative number, and 0 only where no time has a meaning.
  * 4  One thread at a time uses a handle, any thread; the caller orders one thread's use before the
  *    next one's. A call that overlaps one that waits is answered with misuse. *_interrupt may be
  *    called at any time, also in a signal handler: it ends the wait under way, or else the next
@@ -37,6 +41,8 @@
 #define LAPWING_ABI_MAJOR 1 /* the library is liblapwing.so.1 */
 #define LAPWING_ABI_MINOR 0 /* grows with every addition, which gets a version node of its own */
 #define LAPWING_FOREVER INT64_C(-1)
+#define LAPWING_NEVER INT64_C(-1)
+#define LAPWING_ON_REQUEST INT64_C(-1)
 
 #if defined(__GNUC__)
 #define LAPWING_API __attribute__((visibility("default"), warn_unused_result))
@@ -189,10 +195,12 @@ LAPWING_API lapwing_result lapwing_schema_fields(const char *directory, const ch
  * flush and close of the publisher that logs. Lines that arrive while it runs are delivered after it
  * returns, at most 256 of them. Once lapwing_log_set returns, the function that was set before is not
  * called any more. If that function itself calls lapwing_log_set, the call returns at once.
- * `queue` not 0, with `log` NULL: lines go into a queue of 256, which lapwing_log_read empties;
- * where it is full the oldest is dropped and counted. Both 0: lines are dropped again. */
+ * NULL: lines are dropped again. */
 typedef void (*lapwing_log_fn)(void *user, const char *line);
-LAPWING_API_V void lapwing_log_set(lapwing_log_fn log, void *user, int32_t queue);
+LAPWING_API_V void lapwing_log_set(lapwing_log_fn log, void *user);
+/* Lines go into a queue of 256, in place of a function that was set; where it is full the oldest is
+ * dropped and counted. lapwing_log_set ends it. */
+LAPWING_API_V void lapwing_log_queue(void);
 /* The oldest line of the queue, cut at `bytes`. would-block: there is none. *dropped, if it is not
  * NULL: how many were dropped since the last call. too-small: `bytes` is 0. */
 LAPWING_API lapwing_result lapwing_log_read(char *line, size_t bytes, uint64_t *dropped);
@@ -203,7 +211,8 @@ enum {
   LAPWING_PUBLISHER_NO_JOURNAL = 1, /* records that were lapped are lost to readers */
   LAPWING_PUBLISHER_HUGE_PAGES = 2, /* the ring is backed by huge pages, or open fails */
   LAPWING_PUBLISHER_RESUME = 4,     /* source_id goes on where the journal says */
-  LAPWING_PUBLISHER_GROUP = 8       /* members of `group` may read */
+  LAPWING_PUBLISHER_GROUP = 8,      /* members of `group` may read */
+  LAPWING_PUBLISHER_RESTAMPED = 16  /* the times of publishing are this publisher's, not the feed's */
 };
 typedef uint32_t lapwing_on_journal_lag;
 enum {
@@ -228,17 +237,24 @@ typedef struct lapwing_publisher_options {
   uint64_t capacity;       /* slots, a power of two; 0: what fits, up to 1,048,576 */
   const char *ring_directory;    /* NULL: the bus directory on tmpfs, else one in /dev/shm */
   const char *journal_directory; /* NULL: <directory>/journal */
-  uint64_t segment_bytes;        /* of slots, a power of two; 0: 64 MiB */
-  int64_t sync_interval_ns;      /* 0: 10 ms; LAPWING_FOREVER: on request only */
+  uint64_t segment_bytes;        /* of slots, a power of two */
+  int64_t sync_interval_ns;      /* or LAPWING_ON_REQUEST */
   uint64_t retain_bytes;         /* 0: no limit; else the oldest segments are removed */
-  uint64_t retain_age_ns;        /* likewise, of a segment's newest record */
-  lapwing_on_journal_lag on_journal_lag;         /* 0: wait */
-  lapwing_on_journal_failure on_journal_failure; /* 0: continue */
+  int64_t retain_age_ns;         /* likewise, of a segment's newest record; LAPWING_NEVER */
+  lapwing_on_journal_lag on_journal_lag;
+  lapwing_on_journal_failure on_journal_failure;
   const void *metadata;          /* raw DBN metadata of the feed */
   size_t metadata_bytes;
   uint64_t source_id;     /* of the source of the records; the journal keeps it */
   uint64_t source_offset; /* its records before the first that is published */
 } lapwing_publisher_options;
+#define LAPWING_PUBLISHER_OPTIONS_INIT \
+  {sizeof(lapwing_publisher_options), 0, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, \
+   UINT64_C(67108864), INT64_C(10000000), 0, LAPWING_NEVER, LAPWING_ON_JOURNAL_LAG_WAIT, \
+   LAPWING_ON_JOURNAL_FAILURE_CONTINUE, NULL, 0, 0, 0}
+/* The same, for languages that have no macros of C. */
+LAPWING_API_V void lapwing_publisher_options_init(lapwing_publisher_options *options,
+    uint32_t struct_size);
 
 /* How a start settled the session before it. */
 typedef uint32_t lapwing_settled;
@@ -412,7 +428,8 @@ enum {
 };
 enum {
   LAPWING_SUBSCRIBER_END_AT_CLOSE = 1, /* a clean close is the end: closed */
-  LAPWING_SUBSCRIBER_CONFLATE = 2      /* the newest record of each key, once an interval */
+  LAPWING_SUBSCRIBER_CONFLATE = 2,     /* the newest record of each key, once an interval */
+  LAPWING_SUBSCRIBER_OBSERVES = 4      /* it shows records to people: see docs/monitoring.md */
 };
 
 typedef struct lapwing_subscriber_options {
@@ -421,8 +438,8 @@ typedef struct lapwing_subscriber_options {
   const char *directory; /* of the bus */
   const char *name;      /* shown by `lapwing subscribers` */
   lapwing_start start;
-  lapwing_on_gap on_gap; /* 0: fill */
-  lapwing_wait wait;     /* 0: backoff */
+  lapwing_on_gap on_gap;
+  lapwing_wait wait;
   uint32_t behind_records;     /* behind and live events: see docs/api.md; 0: not by this measure */
   uint64_t start_value;
   lapwing_position start_position;
@@ -430,14 +447,33 @@ typedef struct lapwing_subscriber_options {
   const char *expect; /* what the records have to be: a description in JSON; NULL: anything */
   const char *const *instruments; /* symbols, even of digits, or numbers as "id:5930"; NULL: all */
   size_t instrument_count;
-  int64_t reattach_ns;      /* for how long a bus or publisher is waited for; 0: 30 s */
-  int64_t flush_timeout_ns; /* how long the publisher may take for the join; 0: 10 s */
-  int64_t stale_after_ns;   /* 0: never */
-  int64_t behind_ns;        /* 0: not by this measure */
-  int64_t conflate_interval_ns; /* with LAPWING_SUBSCRIBER_CONFLATE; 0: 250 ms */
-  uint32_t conflate_keys_max;   /* 0: 65,536; more keys end the interval early */
-  uint32_t reserved;
+  int64_t reattach_ns;      /* for how long a bus or publisher is waited for; LAPWING_FOREVER */
+  int64_t flush_timeout_ns; /* how long the publisher may take for the join; LAPWING_FOREVER */
+  int64_t stale_after_ns;   /* or LAPWING_NEVER */
+  int64_t behind_time_ns;   /* or LAPWING_NEVER */
+  int64_t conflate_interval_ns; /* with LAPWING_SUBSCRIBER_CONFLATE */
+  uint32_t conflate_keys_max;   /* likewise; more keys end the interval early */
+  uint32_t measure_every; /* the age of every Nth record is measured: lapwing_subscriber_ages; 0: none */
 } lapwing_subscriber_options;
+#define LAPWING_SUBSCRIBER_OPTIONS_INIT \
+  {sizeof(lapwing_subscriber_options), 0, NULL, NULL, LAPWING_START_LIVE, LAPWING_ON_GAP_FILL, \
+   LAPWING_WAIT_BACKOFF, 0, 0, {{{0}}, {{0}}, 0}, NULL, NULL, NULL, 0, INT64_C(30000000000), \
+   INT64_C(10000000000), LAPWING_NEVER, LAPWING_NEVER, INT64_C(250000000), 65536, 0}
+LAPWING_API_V void lapwing_subscriber_options_init(lapwing_subscriber_options *options,
+    uint32_t struct_size);
+
+typedef struct lapwing_ages { /* ns from the publishing of a record to its delivery */
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t count;
+  uint64_t negative;  /* without an age: the time of publishing is in the future */
+  uint64_t unstamped; /* likewise: it is none */
+  uint64_t p50_ns;    /* at most a quarter too high, as all percentiles here */
+  uint64_t p90_ns;
+  uint64_t p99_ns;
+  uint64_t p999_ns;
+  uint64_t max_ns;
+} lapwing_ages;
 
 typedef struct lapwing_subscriber_info {
   uint32_t struct_size;
@@ -479,9 +515,18 @@ LAPWING_API lapwing_result lapwing_subscriber_read(lapwing_subscriber *subscribe
     lapwing_batch *batch, int64_t timeout_ns, lapwing_error *error);
 /* The next record and nothing else: the fast path. ok: `record` holds it, *sequence is its
  * sequence. event-due: read() comes first. record-size: records are not of record_bytes. The rest as
- * of read(), which has the words. */
-LAPWING_API lapwing_result lapwing_subscriber_take(lapwing_subscriber *subscriber, void *record,
-    size_t record_bytes, int64_t timeout_ns, uint64_t *sequence);
+ * of read(). */
+LAPWING_API lapwing_result lapwing_subscriber_read_one(lapwing_subscriber *subscriber, void *record,
+    size_t record_bytes, int64_t timeout_ns, uint64_t *sequence, lapwing_error *error);
+/* The description of the records, as of the last session or reset event that was delivered: filled in
+ * as by lapwing_schema_fields. not-found: they are not described. misuse: no session was delivered. */
+LAPWING_API lapwing_result lapwing_subscriber_schema(lapwing_subscriber *subscriber,
+    lapwing_schema *schema, lapwing_field *fields, size_t fields_max, char *text,
+    size_t text_bytes_max, lapwing_error *error);
+/* How old records were when they were delivered: of those that measure_every chose. not-found:
+ * none was. */
+LAPWING_API lapwing_result lapwing_subscriber_ages(lapwing_subscriber *subscriber,
+    lapwing_ages *ages, lapwing_error *error);
 LAPWING_API lapwing_result lapwing_subscriber_inspect(lapwing_subscriber *subscriber,
     lapwing_subscriber_info *info, lapwing_error *error);
 /* The position to store. `sequence` 0: after everything that was delivered. Else after that row of
@@ -663,15 +708,20 @@ typedef struct lapwing_channel_options { /* of what this side sends; a consumer 
   uint32_t struct_size;
   uint32_t flags;
   const char *name;           /* for people: `lapwing info` shows it */
-  uint64_t capacity;          /* bytes, a power of two; 0: 1 MiB */
-  uint32_t message_bytes_max; /* 0: 64 KiB */
-  uint32_t call_window;       /* calls, and one-way messages, taken unanswered; 0: 64 */
-  lapwing_wait wait;          /* 0: backoff */
+  uint64_t capacity;          /* bytes, a power of two */
+  uint32_t message_bytes_max;
+  uint32_t call_window;       /* calls, and one-way messages, taken unanswered */
+  lapwing_wait wait;
   uint32_t numa_node;
   uint32_t peer_uid;
   uint32_t reserved;
   int64_t retry_ns; /* of connect: for how long it tries again while nobody listens */
 } lapwing_channel_options;
+#define LAPWING_CHANNEL_OPTIONS_INIT \
+  {sizeof(lapwing_channel_options), 0, NULL, UINT64_C(1048576), 65536, 64, LAPWING_WAIT_BACKOFF, \
+   0, 0, 0, 0}
+LAPWING_API_V void lapwing_channel_options_init(lapwing_channel_options *options,
+    uint32_t struct_size);
 
 typedef struct lapwing_message {
   const void *payload;
@@ -685,9 +735,16 @@ typedef struct lapwing_reply {
   uint32_t is_error; /* the payload is an error's text, `code` its number */
   uint32_t is_late;  /* the call had ended already */
   uint32_t code;     /* of an error, the server's to choose */
-  uint64_t call;     /* 0 of next: one-way, no answer is waited for */
+  uint64_t call;
   lapwing_message message;
 } lapwing_reply;
+
+typedef struct lapwing_request {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t call; /* to be answered by a reply; 0: one-way, nobody waits for an answer */
+  lapwing_message message;
+} lapwing_request;
 
 typedef struct lapwing_channel_info {
   uint32_t struct_size;
@@ -722,8 +779,10 @@ LAPWING_API lapwing_result lapwing_listener_accept(lapwing_listener *listener, l
 /* For while a peer is served: drops clients that stay silent, lets a successor take over. closed:
  * handed over. Never waits. */
 LAPWING_API lapwing_result lapwing_listener_tend(lapwing_listener *listener, lapwing_error *error);
-/* Readable when the call that was made last, accept or tend, has something to do. -1: handed over. */
-LAPWING_API_V int32_t lapwing_listener_fd(lapwing_listener *listener);
+/* *fd is the listener's own; it is readable when the call that was made last, accept or tend, has
+ * something to do. closed: handed over. */
+LAPWING_API lapwing_result lapwing_listener_fd(lapwing_listener *listener, int32_t *fd,
+    lapwing_error *error);
 LAPWING_API_V void lapwing_listener_interrupt(lapwing_listener *listener);
 LAPWING_API_V void lapwing_listener_destroy(lapwing_listener **listener);
 
@@ -759,18 +818,21 @@ LAPWING_API lapwing_result lapwing_channel_release(lapwing_channel *channel, siz
 /* Of a duplex. Sends a request, whose reply must arrive within the timeout. *call names it. */
 LAPWING_API lapwing_result lapwing_channel_start(lapwing_channel *channel,
     const lapwing_message *request, int64_t timeout_ns, uint64_t *call, lapwing_error *error);
-/* The end of that call: waits for it until the call's own timeout, and the one given here does not
- * count. call 0: the next call to end, or a late reply, by the timeout given here. ok: the other side
- * answered, with a reply or an error of its own. reply->call is 0 where no call has ended. The payload
- * stays valid until the next start or finish. misuse: there is no such call, or none under way. */
+/* The end of that call: waits for it until the call's own timeout. ok: the other side answered, with
+ * a reply or an error of its own. The payload stays valid until the next start or finish. misuse:
+ * there is no such call. */
 LAPWING_API lapwing_result lapwing_channel_finish(lapwing_channel *channel, uint64_t call,
-    int64_t timeout_ns, lapwing_reply *reply, lapwing_error *error);
+    lapwing_reply *reply, lapwing_error *error);
+/* The next call to end, or a late reply: likewise. reply->call is 0 where none has ended by the
+ * timeout. misuse: none is under way. */
+LAPWING_API lapwing_result lapwing_channel_finish_any(lapwing_channel *channel, int64_t timeout_ns,
+    lapwing_reply *reply, lapwing_error *error);
 /* Ends a call without a reply. */
 LAPWING_API lapwing_result lapwing_channel_cancel(lapwing_channel *channel, uint64_t call,
     lapwing_error *error);
 /* The next call or one-way message of the other side. The payload stays valid until the next next. */
 LAPWING_API lapwing_result lapwing_channel_next(lapwing_channel *channel, int64_t timeout_ns,
-    lapwing_reply *request, lapwing_error *error);
+    lapwing_request *request, lapwing_error *error);
 /* Answers reply->call, a call that next gave, in any order. misuse: it is none, or was answered. */
 LAPWING_API lapwing_result lapwing_channel_reply(lapwing_channel *channel,
     const lapwing_reply *reply, int64_t timeout_ns, lapwing_error *error);
@@ -779,7 +841,9 @@ LAPWING_API lapwing_result lapwing_channel_reply(lapwing_channel *channel,
  * handle. 0: try at once. Nothing that was claimed stays claimed. */
 LAPWING_API lapwing_result lapwing_channel_arm(lapwing_channel *channel, size_t bytes,
     int32_t *armed, lapwing_error *error);
-LAPWING_API_V int32_t lapwing_channel_fd(lapwing_channel *channel); /* -1: closed */
+/* *fd is the channel's own. closed: it was closed. */
+LAPWING_API lapwing_result lapwing_channel_fd(lapwing_channel *channel, int32_t *fd,
+    lapwing_error *error);
 LAPWING_API lapwing_result lapwing_channel_inspect(lapwing_channel *channel,
     lapwing_channel_info *info, lapwing_error *error);
 LAPWING_API_V void lapwing_channel_interrupt(lapwing_channel *channel);

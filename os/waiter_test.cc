@@ -11,7 +11,7 @@
 namespace lapwing {
 namespace {
 
-constexpr std::uint64_t kNever = UINT64_MAX;
+constexpr std::uint64_t kNeverNs = UINT64_MAX;
 constexpr std::uint64_t kMillisecond = 1'000'000;
 
 std::unique_ptr<RingWords> running_words(Sequence head) {
@@ -49,7 +49,7 @@ TEST_CASE("A busy waiter never looks at page 1, whose lines the publisher needs"
   const ForbiddenWords forbidden;
   Waiter waiter(WaitStrategy::kBusy);
   for (std::uint32_t i = 0; i < 2 * kBackoffSpins; ++i) {
-    waiter.turn(forbidden.words(), 0, kNever);
+    waiter.turn(forbidden.words(), 0, kNeverNs);
     waiter.spin();
   }
   CHECK(waiter.spinning());
@@ -63,10 +63,10 @@ TEST_CASE("A waiter that backs off spins, yields, parks, and spins again once it
     for (std::uint32_t i = 0; i < kBackoffSpins / 2; ++i) waiter.spin();
     for (std::uint32_t i = 0; i < kBackoffSpins - kBackoffSpins / 2; ++i) {
       REQUIRE(waiter.spinning());
-      waiter.turn(forbidden.words(), 7, kNever);
+      waiter.turn(forbidden.words(), 7, kNeverNs);
     }
     CHECK_FALSE(waiter.spinning());
-    for (std::uint32_t i = 0; i < kBackoffYields; ++i) waiter.turn(forbidden.words(), 7, kNever);
+    for (std::uint32_t i = 0; i < kBackoffYields; ++i) waiter.turn(forbidden.words(), 7, kNeverNs);
     CHECK(parks(waiter, *words, 7));
     CHECK(parks(waiter, *words, 7));
     waiter.reset();
@@ -90,9 +90,9 @@ TEST_CASE("A waiter does not park when its deadline has passed") {
 TEST_CASE("A waiter does not park when head has moved or the session is closed") {
   const auto words = running_words(7);
   Waiter waiter(WaitStrategy::kPark);
-  for (int i = 0; i < 10'000; ++i) waiter.turn(*words, 6, kNever);
+  for (int i = 0; i < 10'000; ++i) waiter.turn(*words, 6, kNeverNs);
   store_ring_state(*words, RingState::kClosed);
-  for (int i = 0; i < 10'000; ++i) waiter.turn(*words, 7, kNever);
+  for (int i = 0; i < 10'000; ++i) waiter.turn(*words, 7, kNeverNs);
   SUCCEED("parks of 100 ms each would be a hang");
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("A park without a deadline ends by itself: a stolen wake-up is a delay
   const auto words = running_words(7);
   Waiter waiter(WaitStrategy::kPark);
   const std::uint64_t start = monotonic_ns();
-  waiter.turn(*words, 7, kNever);
+  waiter.turn(*words, 7, kNeverNs);
   CHECK(monotonic_ns() - start >= kParkNsMax);
 }
 

@@ -12,7 +12,7 @@
 namespace lapwing {
 namespace {
 
-constexpr std::uint64_t kForever = ~std::uint64_t{0};
+constexpr std::uint64_t kForeverNs = ~std::uint64_t{0};
 constexpr std::uint64_t kWarnIntervalNs = 10'000'000'000;
 constexpr std::uint64_t kLapParts = 8;  // look at least this often in a lap
 
@@ -188,7 +188,7 @@ void FileThread::rest(Sequence head, std::uint64_t next_ns) {
   }
   if (sleeper_.prepare_to_sleep(*words_, head)) {
     if (!closing_.is_set()) {
-      sleeper_.wait(next_ns == kForever ? kSleepNsMax : std::min(kSleepNsMax, next_ns - now));
+      sleeper_.wait(next_ns == kForeverNs ? kSleepNsMax : std::min(kSleepNsMax, next_ns - now));
     }
     sleeper_.wake_up();
   }

@@ -24,6 +24,20 @@ Struct sized() {
   return made;
 }
 
+// Options begin with their defaults.
+template <>
+inline lapwing_publisher_options sized() {
+  return LAPWING_PUBLISHER_OPTIONS_INIT;
+}
+template <>
+inline lapwing_subscriber_options sized() {
+  return LAPWING_SUBSCRIBER_OPTIONS_INIT;
+}
+template <>
+inline lapwing_channel_options sized() {
+  return LAPWING_CHANNEL_OPTIONS_INIT;
+}
+
 template <auto kDestroy>
 struct Destroy {
   template <typename Handle>

@@ -18,7 +18,7 @@
 namespace lapwing {
 namespace {
 
-constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kNeverNs = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint32_t kEventsOfPoll = POLLIN | POLLOUT | POLLPRI | POLLRDHUP;
 static_assert(POLLIN == EPOLLIN && POLLOUT == EPOLLOUT && POLLPRI == EPOLLPRI &&
               POLLERR == EPOLLERR && POLLHUP == EPOLLHUP && POLLRDHUP == EPOLLRDHUP);
@@ -295,7 +295,7 @@ Ready WaitSetCore::report(Entry& entry) {
   if (entry.kind != SourceKind::kTimer) return ready;
   entry.is_due = false;
   if (entry.every_ns == 0) {
-    entry.due_ns = kNever;
+    entry.due_ns = kNeverNs;
     ready.expirations = 1;
     return ready;
   }

@@ -50,6 +50,12 @@ lapwing_result fail(lapwing_error* error, const absl::Status& status) {
   return fail(error, errc_of(status), {message.data(), message.size()}, errno_of(status));
 }
 
+lapwing_result put_fd(int fd, std::int32_t* out, lapwing_error* error) {
+  if (out == nullptr) return fail(error, Errc::kInvalidArgument, "fd is NULL; give its address");
+  *out = fd;
+  return fd >= 0 ? success() : fail(error, Errc::kClosed, "it was closed, and has no descriptor");
+}
+
 lapwing_result fail_with(lapwing_error* error, Errc result, const absl::Status& status) {
   // One's own close() is what a misuse after it is about.
   const bool was_closed = result == Errc::kMisuse && errc_of(status) == Errc::kClosed;

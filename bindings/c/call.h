@@ -32,6 +32,9 @@ inline lapwing_result success() {
   return LAPWING_OK;
 }
 
+// A descriptor that may be -1, of what was closed or handed over.
+lapwing_result put_fd(int fd, std::int32_t* out, lapwing_error* error);
+
 // Write *error where it is not NULL, and return its number.
 lapwing_result fail(lapwing_error* error, Errc code, std::string_view message,
                     int sys_errno = 0) noexcept;

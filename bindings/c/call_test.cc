@@ -113,14 +113,31 @@ TEST_CASE("text is cut between two characters of UTF-8") {
   CHECK(std::string(field) == "abc\xc3\xa9");
 }
 
+TEST_CASE("defaults are those of the macro, cut at a shorter struct and zero behind a longer one") {
+  struct {
+    lapwing_channel_options options;
+    std::uint64_t added;
+  } made;
+  std::memset(&made, 'x', sizeof made);
+  const lapwing_channel_options defaults = LAPWING_CHANNEL_OPTIONS_INIT;
+  set_defaults(defaults, &made.options, sizeof made);
+  CHECK(made.options.struct_size == sizeof made);
+  CHECK(made.options.call_window == 64);
+  CHECK(made.added == 0);
+  std::memset(&made, 'x', sizeof made);
+  set_defaults(defaults, &made.options, offsetof(lapwing_channel_options, call_window));
+  CHECK(made.options.message_bytes_max == 65'536);
+  CHECK(made.options.call_window == 0x78787878);
+}
+
 TEST_CASE("a longer struct is taken if its tail is zero") {
   struct {
     lapwing_channel_options options;
     std::uint64_t added;
-  } longer{};
+  } longer{LAPWING_CHANNEL_OPTIONS_INIT, 0};
   longer.options.struct_size = sizeof longer;
   longer.options.call_window = 9;
-  lapwing_channel_options taken;
+  lapwing_channel_options taken = LAPWING_CHANNEL_OPTIONS_INIT;
   CHECK(copy_in(&longer.options, "options", taken).ok());
   CHECK(taken.call_window == 9);
   longer.added = 1;
@@ -128,8 +145,9 @@ TEST_CASE("a longer struct is taken if its tail is zero") {
   longer.options.struct_size = 7;
   CHECK(errc_of(copy_in(&longer.options, "options", taken)) == Errc::kInvalidArgument);
   longer.options.struct_size = offsetof(lapwing_channel_options, call_window);
+  taken = LAPWING_CHANNEL_OPTIONS_INIT;
   CHECK(copy_in(&longer.options, "options", taken).ok());
-  CHECK(taken.call_window == 0);
+  CHECK(taken.call_window == 64);  // the default
 }
 
 }  // namespace

@@ -204,22 +204,20 @@ lapwing_reply reply_of(const Reply& reply) {
   return out;
 }
 
-lapwing_result finish_call(Duplex& duplex, std::uint64_t call, std::int64_t timeout_ns,
-                           lapwing_reply* out, lapwing_error* error) {
+// finish() waits for the end of a call, and gives it.
+template <typename Finish>
+lapwing_result finish_call(Duplex& duplex, lapwing_reply* out, lapwing_error* error,
+                           Finish&& finish) {
   if (absl::Status fits = check_struct(out, out == nullptr ? 0 : out->struct_size, "reply");
       !fits.ok()) {
     return fail(error, fits);
   }
-  const auto ended = [&] {
-    if (call != 0) return duplex.finish(call);
-    return timeout_ns == 0 ? duplex.try_finish_any() : duplex.finish_any(deadline_in(timeout_ns));
-  };
-  const Result<Reply> reply = ended();
+  const Result<Reply> reply = finish();
   copy_out(reply_of(*reply), out);
   return answer(error, reply.error(), duplex);
 }
 
-lapwing_result take_next(Duplex& duplex, std::int64_t timeout_ns, lapwing_reply* out,
+lapwing_result take_next(Duplex& duplex, std::int64_t timeout_ns, lapwing_request* out,
                          lapwing_error* error) {
   if (absl::Status fits = check_struct(out, out == nullptr ? 0 : out->struct_size, "request");
       !fits.ok()) {
@@ -227,7 +225,7 @@ lapwing_result take_next(Duplex& duplex, std::int64_t timeout_ns, lapwing_reply*
   }
   const Result<Incoming> incoming =
       timeout_ns == 0 ? duplex.try_next() : duplex.next(deadline_in(timeout_ns));
-  lapwing_reply made{};
+  lapwing_request made{};
   made.call = incoming->call;
   made.message = message_of(incoming->payload, incoming->type);
   copy_out(made, out);
@@ -236,7 +234,7 @@ lapwing_result take_next(Duplex& duplex, std::int64_t timeout_ns, lapwing_reply*
 
 lapwing_result send_reply(Duplex& duplex, const lapwing_reply* given, std::int64_t timeout_ns,
                           lapwing_error* error) {
-  lapwing_reply reply;
+  lapwing_reply reply{};
   if (given == nullptr)
     return fail(error, Errc::kInvalidArgument, "reply is NULL; give its address");
   if (absl::Status read = copy_in(given, "reply", reply); !read.ok()) return fail(error, read);
@@ -305,6 +303,10 @@ using lapwing::Message;
 using lapwing::Result;
 
 extern "C" {
+
+void lapwing_channel_options_init(lapwing_channel_options* options, uint32_t struct_size) {
+  set_defaults(lapwing_channel_options LAPWING_CHANNEL_OPTIONS_INIT, options, struct_size);
+}
 
 lapwing_result lapwing_channel_connect(const char* path, uint32_t role,
                                        const lapwing_channel_options* options, int64_t timeout_ns,
@@ -413,10 +415,19 @@ lapwing_result lapwing_channel_start(lapwing_channel* channel, const lapwing_mes
   });
 }
 
-lapwing_result lapwing_channel_finish(lapwing_channel* channel, uint64_t call, int64_t timeout_ns,
-                                      lapwing_reply* reply, lapwing_error* error) {
+lapwing_result lapwing_channel_finish(lapwing_channel* channel, uint64_t call, lapwing_reply* reply,
+                                      lapwing_error* error) {
   return as<Duplex>(channel, error, [&](Duplex& duplex) {
-    return finish_call(duplex, call, timeout_ns, reply, error);
+    return finish_call(duplex, reply, error, [&] { return duplex.finish(call); });
+  });
+}
+
+lapwing_result lapwing_channel_finish_any(lapwing_channel* channel, int64_t timeout_ns,
+                                          lapwing_reply* reply, lapwing_error* error) {
+  return as<Duplex>(channel, error, [&](Duplex& duplex) {
+    return finish_call(duplex, reply, error, [&] {
+      return timeout_ns == 0 ? duplex.try_finish_any() : duplex.finish_any(deadline_in(timeout_ns));
+    });
   });
 }
 
@@ -428,7 +439,7 @@ lapwing_result lapwing_channel_cancel(lapwing_channel* channel, uint64_t call,
 }
 
 lapwing_result lapwing_channel_next(lapwing_channel* channel, int64_t timeout_ns,
-                                    lapwing_reply* request, lapwing_error* error) {
+                                    lapwing_request* request, lapwing_error* error) {
   return as<Duplex>(channel, error,
                     [&](Duplex& duplex) { return take_next(duplex, timeout_ns, request, error); });
 }
@@ -450,9 +461,10 @@ lapwing_result lapwing_channel_arm(lapwing_channel* channel, size_t bytes, int32
   });
 }
 
-int32_t lapwing_channel_fd(lapwing_channel* channel) {
-  if (!may_call(channel)) return -1;
-  return std::visit([](const auto& end) { return end.fd(); }, channel->object.end);
+lapwing_result lapwing_channel_fd(lapwing_channel* channel, int32_t* fd, lapwing_error* error) {
+  return call(channel, error, [&](End& opened) {
+    return put_fd(std::visit([](const auto& end) { return end.fd(); }, opened.end), fd, error);
+  });
 }
 
 lapwing_result lapwing_channel_inspect(lapwing_channel* channel, lapwing_channel_info* info,

@@ -61,8 +61,9 @@ lapwing_result lapwing_listener_tend(lapwing_listener* listener, lapwing_error* 
   });
 }
 
-int32_t lapwing_listener_fd(lapwing_listener* listener) {
-  return may_call(listener) ? listener->object.fd() : -1;
+lapwing_result lapwing_listener_fd(lapwing_listener* listener, int32_t* fd, lapwing_error* error) {
+  return call(listener, error,
+              [&](ChannelListener& opened) { return put_fd(opened.fd(), fd, error); });
 }
 
 void lapwing_listener_interrupt(lapwing_listener* listener) {

@@ -139,9 +139,16 @@ void log_line(const std::string& line) {
 
 extern "C" {
 
-void lapwing_log_set(lapwing_log_fn log, void* user, int32_t queue) {
+void lapwing_log_set(lapwing_log_fn log, void* user) {
   (void)lapwing::c::run(nullptr, [&] {
-    lapwing::c::the_log().set(log, user, queue != 0);
+    lapwing::c::the_log().set(log, user, /*queues=*/false);
+    return LAPWING_OK;
+  });
+}
+
+void lapwing_log_queue(void) {
+  (void)lapwing::c::run(nullptr, [&] {
+    lapwing::c::the_log().set(nullptr, nullptr, /*queues=*/true);
     return LAPWING_OK;
   });
 }

@@ -37,11 +37,11 @@ class LogHook {
  public:
   explicit LogHook(std::function<void(const std::string& line)> hook) : hook_(std::move(hook)) {
     lapwing_log_set([](void* user, const char* line) { static_cast<LogHook*>(user)->hook_(line); },
-                    this, 0);
+                    this);
   }
   LogHook(const LogHook&) = delete;
   LogHook& operator=(const LogHook&) = delete;
-  ~LogHook() { lapwing_log_set(nullptr, nullptr, 0); }
+  ~LogHook() { lapwing_log_set(nullptr, nullptr); }
 
  private:
   std::function<void(const std::string& line)> hook_;
@@ -115,7 +115,7 @@ TEST_CASE("a child that is forked in the log's function has a log of its own") {
     const pid_t child = fork();
     if (child == 0) {
       lines.clear();
-      lapwing_log_set(nullptr, nullptr, 1);  // returns at once, inside of the function
+      lapwing_log_queue();  // returns at once, inside of the function
       if (open_and_close() != LAPWING_OK) end_child(false);
       char text[256];
       end_child(lines.empty() && lapwing_log_read(text, sizeof text, nullptr) == LAPWING_OK);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t kPublisherFlags = LAPWING_PUBLISHER_NO_JOURNAL |
                                           LAPWING_PUBLISHER_HUGE_PAGES | LAPWING_PUBLISHER_RESUME |
-                                          LAPWING_PUBLISHER_GROUP;
+                                          LAPWING_PUBLISHER_GROUP | LAPWING_PUBLISHER_RESTAMPED;
 
 absl::Status check_publisher_choices(const lapwing_publisher_options& given) {
   const auto refused = [](const char* field, std::uint32_t value, const char* valid) {
@@ -29,19 +29,26 @@ absl::Status check_publisher_choices(const lapwing_publisher_options& given) {
                       absl::StrCat("options.", field, " is ", value, ". Give ", valid));
   };
   if ((given.flags & ~kPublisherFlags) != 0) {
-    return refused("flags", given.flags,
-                   "LAPWING_PUBLISHER_NO_JOURNAL, HUGE_PAGES, RESUME or GROUP, or a sum of them");
+    return refused(
+        "flags", given.flags,
+        "LAPWING_PUBLISHER_NO_JOURNAL, HUGE_PAGES, RESUME, GROUP or RESTAMPED, or a sum of them");
   }
-  if (given.on_journal_lag > LAPWING_ON_JOURNAL_LAG_SHED) {
+  if (given.on_journal_lag < LAPWING_ON_JOURNAL_LAG_WAIT ||
+      given.on_journal_lag > LAPWING_ON_JOURNAL_LAG_SHED) {
     return refused("on_journal_lag", given.on_journal_lag,
-                   "LAPWING_ON_JOURNAL_LAG_WAIT, LAPWING_ON_JOURNAL_LAG_SHED or 0");
+                   "LAPWING_ON_JOURNAL_LAG_WAIT or LAPWING_ON_JOURNAL_LAG_SHED");
   }
-  if (given.on_journal_failure > LAPWING_ON_JOURNAL_FAILURE_STOP) {
+  if (given.on_journal_failure < LAPWING_ON_JOURNAL_FAILURE_CONTINUE ||
+      given.on_journal_failure > LAPWING_ON_JOURNAL_FAILURE_STOP) {
     return refused("on_journal_failure", given.on_journal_failure,
-                   "LAPWING_ON_JOURNAL_FAILURE_CONTINUE, LAPWING_ON_JOURNAL_FAILURE_STOP or 0");
+                   "LAPWING_ON_JOURNAL_FAILURE_CONTINUE or LAPWING_ON_JOURNAL_FAILURE_STOP");
   }
   if ((given.flags & LAPWING_PUBLISHER_GROUP) == 0 && given.group != 0) {
     return refused("group", given.group, "the flag LAPWING_PUBLISHER_GROUP with it");
+  }
+  for (const auto& [field, ns] : {std::pair("sync_interval_ns", given.sync_interval_ns),
+                                  std::pair("retain_age_ns", given.retain_age_ns)}) {
+    if (absl::Status good = check_duration(field, ns); !good.ok()) return good;
   }
   if (given.metadata == nullptr && given.metadata_bytes != 0) {
     return make_error(Errc::kInvalidArgument,
@@ -67,22 +74,19 @@ absl::StatusOr<PublisherOptions> publisher_options(const lapwing_publisher_optio
   options.huge_pages = (given.flags & LAPWING_PUBLISHER_HUGE_PAGES) != 0;
   options.journal = (given.flags & LAPWING_PUBLISHER_NO_JOURNAL) == 0;
   options.journal_directory = text_of(given.journal_directory);
-  if (given.segment_bytes != 0) options.segment_bytes = given.segment_bytes;
-  if (given.sync_interval_ns != 0) {
-    options.sync_interval =
-        std::chrono::nanoseconds(std::max<std::int64_t>(given.sync_interval_ns, 0));
-  }
+  options.segment_bytes = given.segment_bytes;
+  options.sync_interval = duration_of(given.sync_interval_ns);
   options.retain_bytes = given.retain_bytes;
-  options.retain_age = std::chrono::nanoseconds(static_cast<std::int64_t>(given.retain_age_ns));
-  if (given.on_journal_lag != 0) options.on_journal_lag = OnJournalLag{given.on_journal_lag};
-  if (given.on_journal_failure != 0)
-    options.on_journal_failure = OnJournalFailure{given.on_journal_failure};
+  options.retain_age = duration_of(given.retain_age_ns);
+  options.on_journal_lag = OnJournalLag{given.on_journal_lag};
+  options.on_journal_failure = OnJournalFailure{given.on_journal_failure};
   if ((given.flags & LAPWING_PUBLISHER_GROUP) != 0) options.group = given.group;
   if (given.metadata_bytes != 0) {
     options.metadata.assign(static_cast<const char*>(given.metadata), given.metadata_bytes);
   }
   options.source_id = given.source_id;
   options.source_offset = given.source_offset;
+  options.restamped = (given.flags & LAPWING_PUBLISHER_RESTAMPED) != 0;
   options.resume = (given.flags & LAPWING_PUBLISHER_RESUME) != 0;
   options.log = log_line;
   return options;
@@ -90,7 +94,7 @@ absl::StatusOr<PublisherOptions> publisher_options(const lapwing_publisher_optio
 
 absl::StatusOr<Publisher> open_publisher(const lapwing_publisher_options* given,
                                          std::int64_t timeout_ns) {
-  lapwing_publisher_options taken;
+  lapwing_publisher_options taken = LAPWING_PUBLISHER_OPTIONS_INIT;
   if (given == nullptr) {
     return make_error(Errc::kInvalidArgument, "options is NULL; a publisher needs a directory");
   }
@@ -173,6 +177,10 @@ using namespace lapwing::c;
 using lapwing::Publisher;
 
 extern "C" {
+
+void lapwing_publisher_options_init(lapwing_publisher_options* options, uint32_t struct_size) {
+  set_defaults(lapwing_publisher_options LAPWING_PUBLISHER_OPTIONS_INIT, options, struct_size);
+}
 
 lapwing_result lapwing_publisher_open(const lapwing_publisher_options* options, int64_t timeout_ns,
                                       lapwing_publisher** publisher, lapwing_error* error) {

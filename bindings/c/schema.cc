@@ -1,3 +1,5 @@
+#include "bindings/c/schema.h"
+
 #include <optional>
 #include <span>
 
@@ -61,6 +63,34 @@ lapwing_field field_of(const Field& field) {
 }
 
 }  // namespace
+
+absl::Status SchemaOut::check() const {
+  return check_struct(schema, schema == nullptr ? 0 : schema->struct_size, "schema");
+}
+
+absl::Status SchemaOut::put(const Schema& description) const {
+  const std::string json = description.text();
+  lapwing_schema made{};
+  made.record_bytes = description.record_bytes;
+  put_text(made.name, description.name);
+  made.version = description.version;
+  made.hash = description.hash();
+  made.field_count = description.fields.size();
+  made.text_bytes = json.size() + 1;
+  copy_out(made, schema);
+  if ((fields != nullptr && fields_max < made.field_count) ||
+      (text != nullptr && text_bytes_max < made.text_bytes)) {
+    return make_error(Errc::kTooSmall,
+                      absl::StrCat("there are ", made.field_count, " fields and ", made.text_bytes,
+                                   " bytes of text; give room for them"));
+  }
+  for (std::size_t i = 0; fields != nullptr && i < made.field_count; ++i) {
+    fields[i] = field_of(description.fields[i]);
+  }
+  if (text != nullptr) put_text(text, text_bytes_max, json);
+  return absl::OkStatus();
+}
+
 }  // namespace lapwing::c
 
 extern "C" lapwing_result lapwing_schema_fields(const char* directory, const char* name,
@@ -70,33 +100,12 @@ extern "C" lapwing_result lapwing_schema_fields(const char* directory, const cha
   using namespace lapwing;
   using namespace lapwing::c;
   return run(error, [&]() -> lapwing_result {
-    if (absl::Status fits =
-            check_struct(schema, schema == nullptr ? 0 : schema->struct_size, "schema");
-        !fits.ok()) {
-      return fail(error, fits);
-    }
+    const SchemaOut out{schema, fields, fields_max, text, text_bytes_max};
+    if (absl::Status fits = out.check(); !fits.ok()) return fail(error, fits);
     const absl::StatusOr<Schema> found =
         directory != nullptr ? schema_of_bus(directory) : schema_by_name(text_of(name));
     if (!found.ok()) return fail(error, found.status());
-    const std::string json = found->text();
-    lapwing_schema made{};
-    made.record_bytes = found->record_bytes;
-    put_text(made.name, found->name);
-    made.version = found->version;
-    made.hash = found->hash();
-    made.field_count = found->fields.size();
-    made.text_bytes = json.size() + 1;
-    copy_out(made, schema);
-    if ((fields != nullptr && fields_max < made.field_count) ||
-        (text != nullptr && text_bytes_max < made.text_bytes)) {
-      return fail(error, Errc::kTooSmall,
-                  absl::StrCat("there are ", made.field_count, " fields and ", made.text_bytes,
-                               " bytes of text; give room for them"));
-    }
-    for (std::size_t i = 0; fields != nullptr && i < made.field_count; ++i) {
-      fields[i] = field_of(found->fields[i]);
-    }
-    if (text != nullptr) put_text(text, text_bytes_max, json);
-    return success();
+    const absl::Status put = out.put(*found);
+    return put.ok() ? success() : fail(error, put);
   });
 }

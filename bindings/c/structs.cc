@@ -29,4 +29,11 @@ absl::Status check_tail(const void* given, std::uint32_t struct_size, std::size_
   return absl::OkStatus();
 }
 
+absl::Status check_duration(const char* field, std::int64_t ns) {
+  if (ns >= 0 || ns == LAPWING_FOREVER) return absl::OkStatus();
+  return make_error(Errc::kInvalidArgument,
+                    absl::StrCat("options.", field, " is ", ns,
+                                 ". Give a number of nanoseconds, or what lapwing.h names for it"));
+}
+
 }  // namespace lapwing::c

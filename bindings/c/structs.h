@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include "lapwing.h"
 #include "lapwing/error.h"
 #include "lapwing/sequence.h"
+#include "lapwing/waiting.h"
 
 namespace lapwing::c {
 
@@ -56,10 +58,18 @@ absl::Status check_struct(const void* given, std::uint32_t struct_size, const ch
 absl::Status check_tail(const void* given, std::uint32_t struct_size, std::size_t known,
                         const char* what);
 
-// Reads a struct of any version. NULL: all defaults.
+// Fills a struct of any version with its defaults.
+template <typename Struct>
+void set_defaults(const Struct& defaults, Struct* options, std::uint32_t struct_size) {
+  if (options == nullptr || struct_size < kStructBytesMin) return;
+  std::memset(static_cast<void*>(options), 0, struct_size);
+  std::memcpy(options, &defaults, std::min<std::size_t>(struct_size, sizeof defaults));
+  options->struct_size = struct_size;
+}
+
+// Reads a struct of any version over `taken`, which holds the defaults. NULL: all of them.
 template <typename Struct>
 absl::Status copy_in(const Struct* given, const char* what, Struct& taken) {
-  taken = Struct{};
   if (given == nullptr) return absl::OkStatus();
   if (absl::Status fits = check_struct(given, given->struct_size, what); !fits.ok()) return fits;
   if (absl::Status zero = check_tail(given, given->struct_size, sizeof taken, what); !zero.ok()) {
@@ -67,6 +77,12 @@ absl::Status copy_in(const Struct* given, const char* what, Struct& taken) {
   }
   std::memcpy(&taken, given, std::min<std::size_t>(given->struct_size, sizeof taken));
   return absl::OkStatus();
+}
+
+// An option: LAPWING_FOREVER, LAPWING_NEVER and LAPWING_ON_REQUEST are the same number.
+absl::Status check_duration(const char* field, std::int64_t ns);
+inline std::chrono::nanoseconds duration_of(std::int64_t ns) {
+  return ns == LAPWING_FOREVER ? kForever : std::chrono::nanoseconds(ns);
 }
 
 // Fills a struct of any version, whose struct_size stays as it is. Checked by check_struct().

@@ -13,6 +13,7 @@
 #include "bindings/c/batch.h"
 #include "bindings/c/call.h"
 #include "bindings/c/positions.h"
+#include "bindings/c/schema.h"
 #include "bindings/c/structs.h"
 #include "lapwing/conflation.h"
 #include "lapwing/fold.h"
@@ -38,14 +39,18 @@ class Reads {
       : plain_(std::move(subscriber)), is_sparse_(is_sparse) {}
   explicit Reads(ConflatedReader reader) : conflated_(std::move(reader)), is_sparse_(true) {}
 
-  // The record that is there, or comes soon; false: take() says why none came. It reads no clock, and
+  // The record that is there, or comes soon; false: read_one() says why none came. It reads no clock, and
   // it never waits, so that it does not mark the handle: see quick_call().
-  bool take_at_hand(std::span<std::byte> record, std::int64_t timeout_ns, std::uint64_t& sequence);
-  Errc take(std::span<std::byte> record, std::int64_t timeout_ns, std::uint64_t& sequence);
+  bool read_at_hand(std::span<std::byte> record, std::int64_t timeout_ns, std::uint64_t& sequence);
+  Errc read_one(std::span<std::byte> record, std::int64_t timeout_ns, std::uint64_t& sequence);
   lapwing_result read(BatchOut out, std::int64_t timeout_ns, lapwing_error* error);
   absl::StatusOr<StoredPosition> position(Sequence sequence) const;
   absl::StatusOr<int> fd();
+  // Errors: kMisuse before the first session, kNotFound, kTooSmall.
+  absl::Status put_schema(const SchemaOut& out) const;
+  absl::StatusOr<lapwing_ages> ages() const;
   lapwing_subscriber_info info() const;
+  const absl::Status& status() const { return plain_ ? plain_->status() : conflated_->status(); }
   void interrupt() noexcept { plain_ ? plain_->interrupt() : conflated_->interrupt(); }
 
  private:
@@ -56,11 +61,10 @@ class Reads {
   };
 
   const Subscriber& subscriber() const { return plain_ ? *plain_ : conflated_->subscriber(); }
-  const absl::Status& status() const { return plain_ ? plain_->status() : conflated_->status(); }
   bool arm() { return plain_ ? plain_->arm() : conflated_->arm(); }
   bool is_covered(Errc result, int attempt);
-  Errc arm_or_take(std::span<std::byte> record, Errc nothing, std::uint64_t& sequence);
-  Row take_row(std::span<std::byte> record, Deadline deadline);
+  Errc arm_or_read(std::span<std::byte> record, Errc nothing, std::uint64_t& sequence);
+  Row read_row(std::span<std::byte> record, Deadline deadline);
   Result<Batch> read_once(const BatchOut& out, std::span<std::byte> rows, Deadline deadline);
   Result<Batch> read_into(const BatchOut& out, Deadline deadline);
   Result<Batch> read_armed(const BatchOut& out, std::int64_t timeout_ns);
@@ -70,12 +74,15 @@ class Reads {
   bool is_sparse_;  // rows do not follow one another
   bool has_fd_ = false;
   std::vector<std::uint64_t> conflated_rows_;  // of a batch without that column
+  // As of the last event that says it.
+  std::shared_ptr<const Schema> description_;
+  bool is_introduced_ = false;
   // Of the last batch of records.
   Sequence first_ = kNoSequence;
   Sequence last_ = kNoSequence;
 };
 
-Reads::Row Reads::take_row(std::span<std::byte> record, Deadline deadline) {
+Reads::Row Reads::read_row(std::span<std::byte> record, Deadline deadline) {
   if (plain_) {
     const Result<Sequence> read = plain_->read_one(record, deadline);
     return {read.error(), *read, 0};
@@ -84,7 +91,7 @@ Reads::Row Reads::take_row(std::span<std::byte> record, Deadline deadline) {
   return {read.error(), read->sequence, read->conflated};
 }
 
-[[gnu::always_inline]] inline bool Reads::take_at_hand(std::span<std::byte> record,
+[[gnu::always_inline]] inline bool Reads::read_at_hand(std::span<std::byte> record,
                                                        std::int64_t timeout_ns,
                                                        std::uint64_t& sequence) {
   if (!plain_) [[unlikely]]
@@ -98,11 +105,12 @@ Reads::Row Reads::take_row(std::span<std::byte> record, Deadline deadline) {
   return true;
 }
 
-Errc Reads::take(std::span<std::byte> record, std::int64_t timeout_ns, std::uint64_t& sequence) {
-  const Row row = take_row(record, deadline_in(timeout_ns));
+Errc Reads::read_one(std::span<std::byte> record, std::int64_t timeout_ns,
+                     std::uint64_t& sequence) {
+  const Row row = read_row(record, deadline_in(timeout_ns));
   sequence = row.sequence;
   if (!has_fd_ || !gave_nothing(row.result)) return row.result;
-  return arm_or_take(record, row.result, sequence);
+  return arm_or_read(record, row.result, sequence);
 }
 
 // From its return on the descriptor covers a call that found nothing: it is armed, or still readable.
@@ -112,9 +120,9 @@ bool Reads::is_covered(Errc result, int attempt) {
   return arm() || result == Errc::kInterrupted || attempt == kArmAttemptsMax;
 }
 
-Errc Reads::arm_or_take(std::span<std::byte> record, Errc nothing, std::uint64_t& sequence) {
+Errc Reads::arm_or_read(std::span<std::byte> record, Errc nothing, std::uint64_t& sequence) {
   for (int attempt = 1; !is_covered(nothing, attempt); ++attempt) {
-    const Row row = take_row(record, Deadline::now());
+    const Row row = read_row(record, Deadline::now());
     if (row.result == Errc::kWouldBlock) continue;
     sequence = row.sequence;
     nothing = row.result;
@@ -142,7 +150,7 @@ Result<Batch> Reads::read_into(const BatchOut& out, Deadline deadline) {
   return batch;
 }
 
-// As arm_or_take().
+// As arm_or_read().
 Result<Batch> Reads::read_armed(const BatchOut& out, std::int64_t timeout_ns) {
   Result<Batch> batch = read_into(out, deadline_in(timeout_ns));
   for (int attempt = 1; !is_covered(batch.error(), attempt); ++attempt) {
@@ -158,6 +166,10 @@ lapwing_result Reads::read(BatchOut out, std::int64_t timeout_ns, lapwing_error*
   if (!read.ok()) {
     out.set_row_bytes(batch.row_bytes);
     return fail_with(error, read.error(), status());
+  }
+  if (batch.is(EventKind::kSession) || batch.is(EventKind::kReset)) {
+    description_ = batch.event->description;
+    is_introduced_ = true;
   }
   const bool by_columns = is_sparse_ && !out.sequences().empty();
   by_columns ? out.set_sparse(batch, conflated_.has_value()) : out.set(batch);
@@ -183,6 +195,38 @@ absl::StatusOr<int> Reads::fd() {
   absl::StatusOr<int> fd = plain_ ? plain_->fd() : conflated_->fd();
   has_fd_ = fd.ok();
   return fd;
+}
+
+absl::Status Reads::put_schema(const SchemaOut& out) const {
+  if (!is_introduced_) {
+    return make_error(
+        Errc::kMisuse,
+        "no session was delivered yet, and its event says what the records are: read");
+  }
+  if (description_ == nullptr) {
+    return make_error(Errc::kNotFound, "the records of this session are not described");
+  }
+  return out.put(*description_);
+}
+
+absl::StatusOr<lapwing_ages> Reads::ages() const {
+  const std::optional<Ages> measured = subscriber().ages();
+  if (!measured || measured->age_ns.count() == 0) {
+    return make_error(
+        Errc::kNotFound,
+        "no age was measured: options.measure_every is 0, or no record with a time of "
+        "publishing was delivered");
+  }
+  lapwing_ages ages{};
+  ages.count = measured->age_ns.count();
+  ages.negative = measured->negative;
+  ages.unstamped = measured->unstamped;
+  ages.p50_ns = measured->age_ns.percentile(0.5);
+  ages.p90_ns = measured->age_ns.percentile(0.9);
+  ages.p99_ns = measured->age_ns.percentile(0.99);
+  ages.p999_ns = measured->age_ns.percentile(0.999);
+  ages.max_ns = measured->age_ns.max();
+  return ages;
 }
 
 lapwing_subscriber_info Reads::info() const {
@@ -221,7 +265,7 @@ lapwing_subscriber_info Reads::info() const {
 }
 
 constexpr std::uint32_t kSubscriberFlags =
-    LAPWING_SUBSCRIBER_END_AT_CLOSE | LAPWING_SUBSCRIBER_CONFLATE;
+    LAPWING_SUBSCRIBER_END_AT_CLOSE | LAPWING_SUBSCRIBER_CONFLATE | LAPWING_SUBSCRIBER_OBSERVES;
 
 // What would be ignored is refused.
 absl::Status check_subscriber_choices(const lapwing_subscriber_options& given) {
@@ -231,18 +275,18 @@ absl::Status check_subscriber_choices(const lapwing_subscriber_options& given) {
   };
   if ((given.flags & ~kSubscriberFlags) != 0) {
     return refused("flags", given.flags,
-                   "which is not LAPWING_SUBSCRIBER_END_AT_CLOSE, CONFLATE or both");
+                   "which is not a sum of LAPWING_SUBSCRIBER_END_AT_CLOSE, CONFLATE and OBSERVES");
   }
   if (given.start > LAPWING_START_AFTER) {
     return refused("start", given.start,
                    "which is not LAPWING_START_LIVE, OLDEST, SEQUENCE, TIME, SNAPSHOT or AFTER");
   }
-  if (given.on_gap > LAPWING_ON_GAP_SNAPSHOT) {
+  if (given.on_gap < LAPWING_ON_GAP_FILL || given.on_gap > LAPWING_ON_GAP_SNAPSHOT) {
     return refused("on_gap", given.on_gap,
-                   "which is not LAPWING_ON_GAP_FILL, SKIP, STOP, SNAPSHOT or 0");
+                   "which is not LAPWING_ON_GAP_FILL, SKIP, STOP or SNAPSHOT");
   }
-  if (given.wait > LAPWING_WAIT_PARK) {
-    return refused("wait", given.wait, "which is not LAPWING_WAIT_BUSY, BACKOFF, PARK or 0");
+  if (given.wait < LAPWING_WAIT_BUSY || given.wait > LAPWING_WAIT_PARK) {
+    return refused("wait", given.wait, "which is not LAPWING_WAIT_BUSY, BACKOFF or PARK");
   }
   const bool has_value = given.start == LAPWING_START_SEQUENCE || given.start == LAPWING_START_TIME;
   if (!has_value && given.start_value != 0) {
@@ -253,8 +297,16 @@ absl::Status check_subscriber_choices(const lapwing_subscriber_options& given) {
     return refused("start_position.sequence", given.start_position.sequence,
                    "and start is not that of a position");
   }
+  for (const auto& [field, ns] : {std::pair("reattach_ns", given.reattach_ns),
+                                  std::pair("flush_timeout_ns", given.flush_timeout_ns),
+                                  std::pair("stale_after_ns", given.stale_after_ns),
+                                  std::pair("behind_time_ns", given.behind_time_ns)}) {
+    if (absl::Status good = check_duration(field, ns); !good.ok()) return good;
+  }
+  const lapwing_subscriber_options unset = LAPWING_SUBSCRIBER_OPTIONS_INIT;
   if ((given.flags & LAPWING_SUBSCRIBER_CONFLATE) == 0 &&
-      (given.conflate_interval_ns != 0 || given.conflate_keys_max != 0)) {
+      (given.conflate_interval_ns != unset.conflate_interval_ns ||
+       given.conflate_keys_max != unset.conflate_keys_max)) {
     return make_error(Errc::kInvalidArgument,
                       "options.conflate_interval_ns or conflate_keys_max is given without the flag "
                       "LAPWING_SUBSCRIBER_CONFLATE");
@@ -287,10 +339,6 @@ Start start_of(const lapwing_subscriber_options& given) {
   return start;
 }
 
-void set_ns(std::chrono::nanoseconds& option, std::int64_t given) {
-  if (given != 0) option = std::chrono::nanoseconds(given);
-}
-
 absl::StatusOr<SubscriberOptions> subscriber_options(const lapwing_subscriber_options& given) {
   if (absl::Status good = check_subscriber_choices(given); !good.ok()) return good;
   SubscriberOptions options;
@@ -305,19 +353,21 @@ absl::StatusOr<SubscriberOptions> subscriber_options(const lapwing_subscriber_op
   for (std::size_t i = 0; i < given.instrument_count; ++i) {
     options.instruments.push_back(text_of(given.instruments[i]));
   }
-  if (given.on_gap != 0) options.on_gap = OnGap{given.on_gap};
-  if (given.wait != 0) options.wait = WaitStrategy{given.wait};
+  options.on_gap = OnGap{given.on_gap};
+  options.wait = WaitStrategy{given.wait};
   options.end_at_close = (given.flags & LAPWING_SUBSCRIBER_END_AT_CLOSE) != 0;
-  set_ns(options.reattach, given.reattach_ns);
-  set_ns(options.flush_timeout, given.flush_timeout_ns);
-  set_ns(options.stale_after, given.stale_after_ns);
+  options.observes = (given.flags & LAPWING_SUBSCRIBER_OBSERVES) != 0;
+  options.reattach = duration_of(given.reattach_ns);
+  options.flush_timeout = duration_of(given.flush_timeout_ns);
+  options.stale_after = duration_of(given.stale_after_ns);
   options.behind_records = given.behind_records;
-  set_ns(options.behind_time, given.behind_ns);
+  options.behind_time = duration_of(given.behind_time_ns);
+  options.measure_every = given.measure_every;
   return options;
 }
 
 absl::StatusOr<Reads> open_subscriber(const lapwing_subscriber_options* given) {
-  lapwing_subscriber_options taken;
+  lapwing_subscriber_options taken = LAPWING_SUBSCRIBER_OPTIONS_INIT;
   if (given == nullptr) {
     return make_error(Errc::kInvalidArgument, "options is NULL; a subscriber needs a directory");
   }
@@ -331,8 +381,8 @@ absl::StatusOr<Reads> open_subscriber(const lapwing_subscriber_options* given) {
     return Reads(*std::move(opened), is_sparse);
   }
   ConflationOptions conflation;
-  set_ns(conflation.interval, taken.conflate_interval_ns);
-  if (taken.conflate_keys_max != 0) conflation.keys_max = taken.conflate_keys_max;
+  conflation.interval = duration_of(taken.conflate_interval_ns);
+  conflation.keys_max = taken.conflate_keys_max;
   absl::StatusOr<ConflatedReader> opened =
       ConflatedReader::open(*std::move(options), std::move(conflation));
   if (!opened.ok()) return opened.status();
@@ -350,13 +400,17 @@ struct lapwing_subscriber : lapwing::c::Handle<lapwing::c::Reads> {
 namespace lapwing::c {
 namespace {
 
-[[gnu::noinline]] lapwing_result take_further(lapwing_subscriber* subscriber, void* record,
-                                              std::size_t record_bytes, std::int64_t timeout_ns,
-                                              std::uint64_t* sequence) noexcept {
-  return call(subscriber, nullptr, [&](Reads& opened) {
-    if (record == nullptr || sequence == nullptr) return number_of(Errc::kInvalidArgument);
-    return number_of(
-        opened.take({static_cast<std::byte*>(record), record_bytes}, timeout_ns, *sequence));
+[[gnu::noinline]] lapwing_result read_one_further(lapwing_subscriber* subscriber, void* record,
+                                                  std::size_t record_bytes, std::int64_t timeout_ns,
+                                                  std::uint64_t* sequence,
+                                                  lapwing_error* error) noexcept {
+  return call(subscriber, error, [&](Reads& opened) -> lapwing_result {
+    if (record == nullptr || sequence == nullptr) {
+      return fail(error, Errc::kInvalidArgument, "record or sequence is NULL; give its address");
+    }
+    const std::span row(static_cast<std::byte*>(record), record_bytes);
+    const Errc read = opened.read_one(row, timeout_ns, *sequence);
+    return read == Errc::kOk ? success() : fail_with(error, read, opened.status());
   });
 }
 
@@ -366,6 +420,10 @@ namespace {
 using namespace lapwing::c;
 
 extern "C" {
+
+void lapwing_subscriber_options_init(lapwing_subscriber_options* options, uint32_t struct_size) {
+  set_defaults(lapwing_subscriber_options LAPWING_SUBSCRIBER_OPTIONS_INIT, options, struct_size);
+}
 
 lapwing_result lapwing_subscriber_open(const lapwing_subscriber_options* options,
                                        lapwing_subscriber** subscriber, lapwing_error* error) {
@@ -380,15 +438,35 @@ lapwing_result lapwing_subscriber_read(lapwing_subscriber* subscriber, lapwing_b
   });
 }
 
-lapwing_result lapwing_subscriber_take(lapwing_subscriber* subscriber, void* record,
-                                       size_t record_bytes, int64_t timeout_ns,
-                                       uint64_t* sequence) {
+lapwing_result lapwing_subscriber_read_one(lapwing_subscriber* subscriber, void* record,
+                                           size_t record_bytes, int64_t timeout_ns,
+                                           uint64_t* sequence, lapwing_error* error) {
   if (may_call(subscriber) && record != nullptr && sequence != nullptr) [[likely]] {
     const std::span row(static_cast<std::byte*>(record), record_bytes);
-    if (subscriber->object.take_at_hand(row, timeout_ns, *sequence)) [[likely]]
+    if (subscriber->object.read_at_hand(row, timeout_ns, *sequence)) [[likely]]
       return success();
   }
-  return take_further(subscriber, record, record_bytes, timeout_ns, sequence);
+  return read_one_further(subscriber, record, record_bytes, timeout_ns, sequence, error);
+}
+
+lapwing_result lapwing_subscriber_schema(lapwing_subscriber* subscriber, lapwing_schema* schema,
+                                         lapwing_field* fields, size_t fields_max, char* text,
+                                         size_t text_bytes_max, lapwing_error* error) {
+  return call(subscriber, error, [&](Reads& opened) -> lapwing_result {
+    const SchemaOut out{schema, fields, fields_max, text, text_bytes_max};
+    if (absl::Status fits = out.check(); !fits.ok()) return fail(error, fits);
+    const absl::Status put = opened.put_schema(out);
+    return put.ok() ? success() : fail(error, put);
+  });
+}
+
+lapwing_result lapwing_subscriber_ages(lapwing_subscriber* subscriber, lapwing_ages* ages,
+                                       lapwing_error* error) {
+  return call(subscriber, error, [&](Reads& opened) -> lapwing_result {
+    const absl::StatusOr<lapwing_ages> measured = opened.ages();
+    if (!measured.ok()) return fail(error, measured.status());
+    return fill(ages, "ages", error, [&] { return *measured; });
+  });
 }
 
 lapwing_result lapwing_subscriber_inspect(lapwing_subscriber* subscriber,

@@ -21,9 +21,7 @@ int main(int argc, char **argv) {
   (void)lapwing_version(&abi);
   if (argc != 2 || abi < (LAPWING_ABI_MAJOR << 16 | LAPWING_ABI_MINOR)) return 2;
 
-  lapwing_publisher_options publish;
-  memset(&publish, 0, sizeof publish);
-  publish.struct_size = sizeof publish;
+  lapwing_publisher_options publish = LAPWING_PUBLISHER_OPTIONS_INIT;
   publish.directory = argv[1];
   publish.record_bytes = sizeof(uint64_t);
   publish.capacity = 4096;
@@ -35,9 +33,7 @@ int main(int argc, char **argv) {
     if (result != LAPWING_OK) return fail("publish", result, &error);
   }
 
-  lapwing_subscriber_options options;
-  memset(&options, 0, sizeof options);
-  options.struct_size = sizeof options;
+  lapwing_subscriber_options options = LAPWING_SUBSCRIBER_OPTIONS_INIT;
   options.directory = argv[1];
   options.start = LAPWING_START_OLDEST;
   options.flags = LAPWING_SUBSCRIBER_END_AT_CLOSE;

@@ -65,10 +65,11 @@ std::uint32_t role_of(const Step& step) {
 lapwing_channel_options options_of(const Step& step) {
   auto options = sized<lapwing_channel_options>();
   options.name = step.text_or_null("name");
-  options.capacity = step.number("capacity");
-  options.message_bytes_max = static_cast<std::uint32_t>(step.number("message_bytes_max"));
-  options.call_window = static_cast<std::uint32_t>(step.number("call_window"));
-  options.wait = step.choice("wait", {"busy", "backoff", "park"}, LAPWING_WAIT_BUSY, 0);
+  step.set("capacity", options.capacity);
+  step.set("message_bytes_max", options.message_bytes_max);
+  step.set("call_window", options.call_window);
+  options.wait =
+      step.choice("wait", {"busy", "backoff", "park"}, LAPWING_WAIT_BUSY, LAPWING_WAIT_BACKOFF);
   options.retry_ns = step.ns("retry_ms");
   if (step.number("aligned") != 0) options.flags |= LAPWING_CHANNEL_ALIGNED;
   if (step.number("late_replies") != 0) options.flags |= LAPWING_CHANNEL_LATE_REPLIES;
@@ -202,8 +203,10 @@ Lines finish(const Step& step) {
   const std::uint64_t call = number == 0 ? 0 : calls().started(number);
   auto reply = sized<lapwing_reply>();
   const lapwing_result result =
-      lapwing_channel_finish(channels().of(step), number != 0 && call == 0 ? kNoSuchCall : call,
-                             step.timeout_ns(), &reply, nullptr);
+      number == 0
+          ? lapwing_channel_finish_any(channels().of(step), step.timeout_ns(), &reply, nullptr)
+          : lapwing_channel_finish(channels().of(step), call == 0 ? kNoSuchCall : call, &reply,
+                                   nullptr);
   if (result != LAPWING_OK) return line(result);
   return line(result,
               absl::StrCat("call=", calls().number_of(reply.call), " error=", reply.is_error,
@@ -219,7 +222,7 @@ Lines cancel(const Step& step) {
 }
 
 Lines next(const Step& step) {
-  auto request = sized<lapwing_reply>();
+  auto request = sized<lapwing_request>();
   const lapwing_result result =
       lapwing_channel_next(channels().of(step), step.timeout_ns(), &request, nullptr);
   if (result != LAPWING_OK) return line(result);

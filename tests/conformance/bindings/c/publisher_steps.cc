@@ -17,13 +17,14 @@ Lines open(const Step& step) {
   options.description = step.text_or_null("description");
   options.record_bytes = static_cast<std::uint32_t>(step.number("record_bytes"));
   options.capacity = step.number("capacity");
-  options.segment_bytes = step.number("segment_bytes");
-  options.sync_interval_ns = step.ns("sync_interval_ms");
+  step.set("segment_bytes", options.segment_bytes);
+  step.set_ns("sync_interval_ms", options.sync_interval_ns);
   options.retain_bytes = step.number("retain_bytes");
-  options.on_journal_lag =
-      step.choice("on_journal_lag", {"wait", "shed"}, LAPWING_ON_JOURNAL_LAG_WAIT, 0);
-  options.on_journal_failure = step.choice("on_journal_failure", {"continue", "stop"},
-                                           LAPWING_ON_JOURNAL_FAILURE_CONTINUE, 0);
+  options.on_journal_lag = step.choice("on_journal_lag", {"wait", "shed"},
+                                       LAPWING_ON_JOURNAL_LAG_WAIT, LAPWING_ON_JOURNAL_LAG_WAIT);
+  options.on_journal_failure =
+      step.choice("on_journal_failure", {"continue", "stop"}, LAPWING_ON_JOURNAL_FAILURE_CONTINUE,
+                  LAPWING_ON_JOURNAL_FAILURE_CONTINUE);
   options.source_id = step.number("source_id");
   options.source_offset = step.number("source_offset");
   if (step.number("no_journal") != 0) options.flags |= LAPWING_PUBLISHER_NO_JOURNAL;

@@ -69,12 +69,12 @@ Lines take(const Step& step) {
     timed([&] {
       for (std::uint64_t got = 0; got < records;) {
         std::uint64_t sequence;
-        const lapwing_result result =
-            lapwing_subscriber_take(subscriber, record, kRecordBytes, LAPWING_FOREVER, &sequence);
+        const lapwing_result result = lapwing_subscriber_read_one(
+            subscriber, record, kRecordBytes, LAPWING_FOREVER, &sequence, nullptr);
         if (result == LAPWING_OK) {
           ++got;
         } else {
-          must(result == LAPWING_ERROR_EVENT_DUE ? LAPWING_OK : result, "take");
+          must(result == LAPWING_ERROR_EVENT_DUE ? LAPWING_OK : result, "read_one");
           must(lapwing_subscriber_read(subscriber, &events.batch, 0, nullptr), "read");
         }
       }
@@ -120,10 +120,10 @@ class BothWays {
   void take() {
     for (;;) {
       std::uint64_t sequence;
-      const lapwing_result result =
-          lapwing_subscriber_take(subscriber_, record_, kRecordBytes, LAPWING_FOREVER, &sequence);
+      const lapwing_result result = lapwing_subscriber_read_one(
+          subscriber_, record_, kRecordBytes, LAPWING_FOREVER, &sequence, nullptr);
       if (result == LAPWING_OK) return;
-      must(result == LAPWING_ERROR_EVENT_DUE ? LAPWING_OK : result, "take");
+      must(result == LAPWING_ERROR_EVENT_DUE ? LAPWING_OK : result, "read_one");
       must(lapwing_subscriber_read(subscriber_, &events_.batch, 0, nullptr), "read");
     }
   }

@@ -29,6 +29,14 @@ class Step {
   std::uint64_t number(const std::string& key, std::uint64_t missing = 0) const;
   std::int64_t ns(const std::string& key) const;  // of a number of ms
   std::int64_t timeout_ns() const;
+  // Leave what the step does not say.
+  template <typename Number>
+  void set(const std::string& key, Number& option) const {
+    if (has(key)) option = static_cast<Number>(number(key));
+  }
+  void set_ns(const std::string& key, std::int64_t& option) const {
+    if (has(key)) option = ns(key);
+  }
   std::vector<std::string> list(const std::string& key) const;
   // The place of a key's value in a list of names; `missing` where there is no such key.
   std::uint32_t choice(const std::string& key, std::initializer_list<const char*> names,

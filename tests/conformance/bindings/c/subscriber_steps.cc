@@ -38,18 +38,19 @@ Lines open(const Step& step) {
   for (const std::string& name : names) instruments.push_back(name.c_str());
   options.instruments = instruments.empty() ? nullptr : instruments.data();
   options.instrument_count = instruments.size();
-  options.on_gap =
-      step.choice("on_gap", {"fill", "skip", "stop", "snapshot"}, LAPWING_ON_GAP_FILL, 0);
-  options.wait = step.choice("wait", {"busy", "backoff", "park"}, LAPWING_WAIT_BUSY, 0);
+  options.on_gap = step.choice("on_gap", {"fill", "skip", "stop", "snapshot"}, LAPWING_ON_GAP_FILL,
+                               LAPWING_ON_GAP_FILL);
+  options.wait =
+      step.choice("wait", {"busy", "backoff", "park"}, LAPWING_WAIT_BUSY, LAPWING_WAIT_BACKOFF);
   if (step.number("end_at_close") != 0) options.flags |= LAPWING_SUBSCRIBER_END_AT_CLOSE;
-  options.reattach_ns = step.ns("reattach_ms");
-  options.flush_timeout_ns = step.ns("flush_timeout_ms");
-  options.stale_after_ns = step.ns("stale_after_ms");
+  step.set_ns("reattach_ms", options.reattach_ns);
+  step.set_ns("flush_timeout_ms", options.flush_timeout_ns);
+  step.set_ns("stale_after_ms", options.stale_after_ns);
   options.behind_records = static_cast<std::uint32_t>(step.number("behind_records"));
-  options.behind_ns = step.ns("behind_ms");
+  step.set_ns("behind_ms", options.behind_time_ns);
   if (step.has("conflate_ms")) options.flags |= LAPWING_SUBSCRIBER_CONFLATE;
-  options.conflate_interval_ns = step.ns("conflate_ms");
-  options.conflate_keys_max = static_cast<std::uint32_t>(step.number("conflate_keys_max"));
+  step.set_ns("conflate_ms", options.conflate_interval_ns);
+  step.set("conflate_keys_max", options.conflate_keys_max);
   lapwing_subscriber* opened = nullptr;
   const lapwing_result result = lapwing_subscriber_open(&options, &opened, nullptr);
   if (result == LAPWING_OK) subscribers().put(step.text("as"), opened);
@@ -142,8 +143,8 @@ Lines take(const Step& step) {
   lapwing_subscriber* const subscriber = subscribers().of(step);
   std::vector<std::byte> record(step.number("bytes", row_bytes_of(subscriber)));
   std::uint64_t sequence = 0;
-  const lapwing_result result = lapwing_subscriber_take(subscriber, record.data(), record.size(),
-                                                        step.timeout_ns(), &sequence);
+  const lapwing_result result = lapwing_subscriber_read_one(
+      subscriber, record.data(), record.size(), step.timeout_ns(), &sequence, nullptr);
   return line(result, absl::StrCat("sequence=", sequence, " digest=", digest_of(record)));
 }
 
