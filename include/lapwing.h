@@ -92,7 +92,8 @@ enum {
   LAPWING_ERROR_TOO_SMALL = 31,         /* the caller's memory holds no row or message; none was taken */
   LAPWING_ERROR_NO_MEMORY = 32,
   LAPWING_ERROR_FORKED = 33,            /* the handle belongs to the parent of this forked process */
-  LAPWING_ERROR_EVENT_DUE = 34          /* an event stands before the next record: read it */
+  LAPWING_ERROR_EVENT_DUE = 34,         /* an event stands before the next record: read it */
+  LAPWING_ERROR_NO_ANSWER = 35          /* the publisher did not answer a join: the end */
 };
 
 typedef struct lapwing_publisher lapwing_publisher;

@@ -332,8 +332,11 @@ Follower::Turn Follower::leave_journal() {
   return nothing();
 }
 
+// An end has a number that no call has which only found nothing.
 Follower::Turn Follower::end(absl::Status status) {
-  status_ = std::move(status);
+  const bool is_unanswered = errc_of(status) == Errc::kTimedOut;
+  status_ = is_unanswered ? make_error(Errc::kNoAnswer, std::string(status.message()))
+                          : std::move(status);
   close_everything();
   cursor_.phase = Phase::kEnded;
   cursor_.attention = 0;

@@ -438,7 +438,7 @@ void dump_errors(Dump& dump) {
        kAbiMismatch, kNotALapwingFile, kJournalFailed, kNoJournal, kPruned, kTimedOut,
        kPublisherGone, kRefused, kProtocol, kBadInput, kRecordSize, kPathTooLong, kClosed, kReset,
        kUnsupported, kLimit, kNotFound, kStoppedAtGap, kPeerGone, kCorrupt, kWouldBlock, kMisuse,
-       kInterrupted, kTooSmall, kNoMemory, kForked, kEventDue);
+       kInterrupted, kTooSmall, kNoMemory, kForked, kEventDue, kNoAnswer);
 }
 
 void dump_gap(Dump& dump) {

@@ -55,6 +55,7 @@ enum class Errc : std::uint32_t {
   kNoMemory = 32,        // memory could not be had
   kForked = 33,          // the object belongs to the parent of this forked process
   kEventDue = 34,        // an event or an entry of a state stands before the next record: read it
+  kNoAnswer = 35,        // the publisher did not answer a subscriber that joins; it has ended
 };
 
 struct ErrorName {
@@ -99,6 +100,7 @@ inline constexpr ErrorName kErrorNames[] = {
     {Errc::kNoMemory, "no-memory", absl::StatusCode::kResourceExhausted},
     {Errc::kForked, "forked", absl::StatusCode::kFailedPrecondition},
     {Errc::kEventDue, "event-due", absl::StatusCode::kFailedPrecondition},
+    {Errc::kNoAnswer, "no-answer", absl::StatusCode::kUnavailable},
 };
 
 // The payload under which an absl::Status of ours carries its number in decimal.

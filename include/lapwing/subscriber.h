@@ -437,7 +437,7 @@ class Subscriber {
 
   // Why nothing more will come: ok after a clean close with end_at_close; kPublisherGone
   // (it died or closed, and nobody came within `reattach`), kNoBus (nobody came at all),
-  // kStoppedAtGap, kTimedOut, kNoJournal, kRefused, …
+  // kNoAnswer, kStoppedAtGap, kNoJournal, kRefused, …
   [[nodiscard]] const absl::Status& status() const;
 
   // The position to store; continue it with Start::after(). Behind the last record, loss or reset
