@@ -93,10 +93,10 @@ static inline lapwing_result lw_publisher_publish(lapwing_publisher* publisher,
                                    error);
 }
 
-static inline lapwing_result lw_subscriber_take(lapwing_subscriber* subscriber, uint8_t* record,
-                                                size_t record_bytes, int64_t timeout_ns,
-                                                uint64_t* sequence) {
-  return lapwing_subscriber_take(subscriber, record, record_bytes, timeout_ns, sequence);
+static inline lapwing_result lw_subscriber_read_one(lapwing_subscriber* subscriber, uint8_t* record,
+                                                    size_t record_bytes, int64_t timeout_ns,
+                                                    uint64_t* sequence, lapwing_error* error) {
+  return lapwing_subscriber_read_one(subscriber, record, record_bytes, timeout_ns, sequence, error);
 }
 
 static inline lapwing_result lw_channel_send(lapwing_channel* channel, const uint8_t* payload,

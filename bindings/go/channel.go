@@ -21,14 +21,15 @@ type Message struct {
 	Payload []byte
 }
 
-// ChannelOptions are of what this side sends; a consumer ignores sizes. Zero is the default of each.
+// ChannelOptions are of what this side sends; a consumer ignores sizes. A zero field has its default; see
+// "Options" in the package documentation.
 type ChannelOptions struct {
 	Name            string // for people: `lapwing info` shows it
-	Capacity        uint64 // bytes, a power of two; 0: 1 MiB
-	MessageBytesMax uint32 // 0: 64 KiB
-	CallWindow      uint32 // calls, and one-way messages, taken unanswered; 0: 64
+	Capacity        uint64 // bytes, a power of two; default 1 MiB
+	MessageBytesMax uint32 // default 64 KiB
+	CallWindow      uint32 // calls, and one-way messages, taken unanswered; default 64
 	Wait            WaitStrategy
-	Retry           time.Duration // of a connect: for how long it tries again while nobody listens
+	Retry           time.Duration // of a connect: for how long it tries again while nobody listens, or Forever; default 0
 	NUMANode        *uint32       // this side's memory lies there, or fail; nil: anywhere
 	PeerUID         *uint32       // only that user is served, or connected to; nil: this user and root
 	Aligned         bool          // payloads are aligned to 64 bytes; without it, to 16, and those of 49 to 56 to 8
@@ -38,27 +39,28 @@ type ChannelOptions struct {
 }
 
 func (o *ChannelOptions) c(a *arena) C.lapwing_channel_options {
-	a.err = cmp.Or(a.err, o.Wait.check(), notNegative("Retry", o.Retry))
+	a.err = cmp.Or(a.err, load(), o.Wait.check(), duration("Retry", o.Retry, "Forever"))
+	if a.err != nil {
+		return C.lapwing_channel_options{}
+	}
 	c := o.withoutName()
 	c.name = a.text(o.Name)
 	return c
 }
 
-func (o *ChannelOptions) withoutName() C.lapwing_channel_options {
-	c := C.lapwing_channel_options{
-		struct_size: C.uint32_t(C.sizeof_lapwing_channel_options),
-		flags: flag(o.Aligned, C.LAPWING_CHANNEL_ALIGNED) |
-			flag(o.HugePages, C.LAPWING_CHANNEL_HUGE_PAGES) |
-			flag(o.NUMANode != nil, C.LAPWING_CHANNEL_NUMA) |
-			flag(o.PeerUID != nil, C.LAPWING_CHANNEL_PEER_UID) |
-			flag(o.NoMembarrier, C.LAPWING_CHANNEL_NO_MEMBARRIER) |
-			flag(o.LateReplies, C.LAPWING_CHANNEL_LATE_REPLIES),
-		capacity:          C.uint64_t(o.Capacity),
-		message_bytes_max: C.uint32_t(o.MessageBytesMax),
-		call_window:       C.uint32_t(o.CallWindow),
-		wait:              C.uint32_t(o.Wait),
-		retry_ns:          C.int64_t(o.Retry),
-	}
+func (o *ChannelOptions) withoutName() (c C.lapwing_channel_options) {
+	C.lapwing_channel_options_init(&c, C.sizeof_lapwing_channel_options)
+	c.flags = flag(o.Aligned, C.LAPWING_CHANNEL_ALIGNED) |
+		flag(o.HugePages, C.LAPWING_CHANNEL_HUGE_PAGES) |
+		flag(o.NUMANode != nil, C.LAPWING_CHANNEL_NUMA) |
+		flag(o.PeerUID != nil, C.LAPWING_CHANNEL_PEER_UID) |
+		flag(o.NoMembarrier, C.LAPWING_CHANNEL_NO_MEMBARRIER) |
+		flag(o.LateReplies, C.LAPWING_CHANNEL_LATE_REPLIES)
+	set(&c.capacity, o.Capacity)
+	set(&c.message_bytes_max, o.MessageBytesMax)
+	set(&c.call_window, o.CallWindow)
+	set(&c.wait, o.Wait)
+	set(&c.retry_ns, o.Retry)
 	if o.NUMANode != nil {
 		c.numa_node = C.uint32_t(*o.NUMANode)
 	}
@@ -183,12 +185,12 @@ func (c *channel) Shutdown() error {
 	})
 }
 
-// FD is a descriptor for an event loop, not to be closed; see Arm. -1: the channel was shut down.
+// FD is a descriptor for an event loop, not to be closed; see Arm. ErrClosed, with -1: the channel was
+// shut down.
 func (c *channel) FD() (int, error) {
 	fd := C.int32_t(-1)
-	err := c.call(func(c *C.lapwing_channel, _ *C.lapwing_error) C.lapwing_result {
-		fd = C.lapwing_channel_fd(c)
-		return C.LAPWING_OK
+	err := c.call(func(c *C.lapwing_channel, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_channel_fd(c, &fd, e)
 	})
 	return int(fd), err
 }

@@ -325,6 +325,15 @@ func TestACallEndsWithItsContextAndTheNextOneIsAnswered(t *testing.T) {
 	wantCode(t, err, lapwing.ErrInterrupted)
 	wantCode(t, client.FinishAny(lapwing.NoWait, new(lapwing.Reply)), lapwing.ErrMisuse) // no call is under way
 
+	call, err := client.Start(within(t), lapwing.Message{Type: 1, Payload: number(4)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var finished lapwing.Reply
+	wantCode(t, client.Finish(lapwing.NoWait, call, &finished), lapwing.ErrInvalidArgument)
+	if err := client.Finish(within(t), call, &finished); err != nil || !bytes.Equal(finished.Payload, number(16)) {
+		t.Fatal(finished, err)
+	}
 	reply, err := client.Call(within(t), lapwing.Message{Type: 1, Payload: number(5)})
 	if err != nil || !bytes.Equal(reply.Payload, number(25)) {
 		t.Fatal(reply, err)
@@ -425,8 +434,10 @@ func TestASuccessorTakesTheListenersPlace(t *testing.T) {
 	if err := <-taken; err != nil {
 		t.Fatal(err)
 	}
-	if fd, err := listener.FD(); err != nil || fd != -1 {
-		t.Fatal(fd, err)
+	fd, err := listener.FD()
+	wantCode(t, err, lapwing.ErrClosed)
+	if fd != -1 {
+		t.Fatal(fd)
 	}
 }
 

@@ -20,7 +20,7 @@ type Commit struct {
 	OutputFile  uint64
 }
 
-// CursorOptions: zero is the default.
+// CursorOptions are the options of OpenCursor. A zero field has its default.
 type CursorOptions struct {
 	Durable bool // no power cut takes a commit back; costs a sync
 }

@@ -12,6 +12,12 @@
 // context of a call that does not wait: it answers [ErrWouldBlock]. While a call waits it takes a
 // thread of the operating system, as every call of cgo does.
 //
+// # Options
+//
+// An option that is zero is not given, and has its default. The documentation of an option states the
+// default if it is not zero. This includes durations: the shortest is a nanosecond. [Forever], [Never]
+// and [OnRequest] are the durations that no number states.
+//
 // # Handles
 //
 // A handle (Publisher, Subscriber, Cursor, History, Books, Listener, Producer, Consumer, Duplex)

@@ -19,7 +19,8 @@ import (
 // send one-way messages.
 type Duplex struct {
 	sender
-	found C.lapwing_reply // of the call under way
+	found    C.lapwing_reply // of the call under way
+	incoming C.lapwing_request
 }
 
 func (d *Duplex) open(c *C.lapwing_channel) { d.adopt(c, "Duplex") }
@@ -83,17 +84,24 @@ func (d *Duplex) Start(ctx context.Context, request Message) (call uint64, err e
 }
 
 // Finish waits for the end of that call until the deadline that its Start had, or until ctx ends, which
-// leaves the call under way. An answer is no error of Finish, also if it is one of the other side's:
-// see Reply.Err. ErrMisuse: there is no such call.
+// leaves the call under way. It returns nil if the other side answered with an error: see Reply.Err.
+// ErrMisuse: there is no such call. ErrInvalidArgument: ctx is NoWait; poll with FinishAny.
 func (d *Duplex) Finish(ctx context.Context, call uint64, reply *Reply) error {
-	return d.receive(ctx, reply, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
-		return C.lapwing_channel_finish(c, C.uint64_t(call), timeout, &d.found, e)
+	if ctx == NoWait {
+		return invalid("Finish cannot poll for one call; use FinishAny with NoWait")
+	}
+	return d.receive(ctx, reply, func(c *C.lapwing_channel, _ C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_channel_finish(c, C.uint64_t(call), &d.found, e)
 	})
 }
 
-// FinishAny waits for the next call to end, or for a late reply. reply.Call says which, also where the
-// call has ended with an error. ErrMisuse: no call is under way.
-func (d *Duplex) FinishAny(ctx context.Context, reply *Reply) error { return d.Finish(ctx, 0, reply) }
+// FinishAny waits for the next call to end, or for a late reply. reply.Call names it, also if the call
+// ended with an error. ErrMisuse: no call is under way.
+func (d *Duplex) FinishAny(ctx context.Context, reply *Reply) error {
+	return d.receive(ctx, reply, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_channel_finish_any(c, timeout, &d.found, e)
+	})
+}
 
 // Cancel ends a call without a reply.
 func (d *Duplex) Cancel(call uint64) error {
@@ -104,12 +112,13 @@ func (d *Duplex) Cancel(call uint64) error {
 
 // Next waits for the next call or one-way message of the other side.
 func (d *Duplex) Next(ctx context.Context, request *Request) error {
-	reply := Reply{Message: request.Message}
-	err := d.receive(ctx, &reply, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
-		return C.lapwing_channel_next(c, timeout, &d.found, e)
+	return d.wait(ctx, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
+		d.incoming = C.lapwing_request{struct_size: C.uint32_t(C.sizeof_lapwing_request)}
+		result := C.lapwing_channel_next(c, timeout, &d.incoming, e)
+		request.Call = uint64(d.incoming.call)
+		request.Message.take(result, &d.incoming.message)
+		return result
 	})
-	request.Call, request.Message = reply.Call, reply.Message
-	return err
 }
 
 // Reply answers a call that Next gave, in any order. ErrMisuse: it is none, or was answered.
@@ -141,10 +150,15 @@ func (d *Duplex) receive(ctx context.Context, reply *Reply,
 		result := f(c, timeout, e)
 		reply.Call, reply.Code = uint64(d.found.call), uint32(d.found.code)
 		reply.IsError, reply.IsLate = d.found.is_error != 0, d.found.is_late != 0
-		reply.Message.Type, reply.Payload = 0, reply.Payload[:0]
-		if result == C.LAPWING_OK {
-			reply.Message.copy(&d.found.message)
-		}
+		reply.Message.take(result, &d.found.message)
 		return result
 	})
+}
+
+// take copies what a call has lent. It empties the message if the call failed.
+func (m *Message) take(result C.lapwing_result, found *C.lapwing_message) {
+	m.Type, m.Payload = 0, m.Payload[:0]
+	if result == C.LAPWING_OK {
+		m.copy(found)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+	"time"
 )
 
 // Code is the number of an error. It is an error itself, for errors.Is(err, lapwing.ErrTimedOut).
@@ -49,6 +50,7 @@ const (
 	ErrNoMemory        Code = C.LAPWING_ERROR_NO_MEMORY          // memory is exhausted
 	ErrForked          Code = C.LAPWING_ERROR_FORKED             // the handle belongs to the parent of this forked process
 	ErrEventDue        Code = C.LAPWING_ERROR_EVENT_DUE          // an event stands before the next record: read it
+	ErrNoAnswer        Code = C.LAPWING_ERROR_NO_ANSWER          // the publisher did not answer a join: the end of the subscriber
 )
 
 // String is the name, "timed-out"; "unknown" for a number that is none.
@@ -171,6 +173,21 @@ func notNegative[T ~int | ~int64](name string, value T) error {
 		return nil
 	}
 	return invalid("%s is %v; it can be: 0 or more", name, value)
+}
+
+// duration refuses an option below 0, except the special value that it has.
+func duration(name string, value time.Duration, special string) error {
+	if value >= 0 || value == Forever { // they are one number
+		return nil
+	}
+	return invalid("%s is %v; it can be: 0 or more, %s", name, value, special)
+}
+
+// set sets an option that is given: not zero.
+func set[F, V ~int64 | ~uint64 | ~uint32](option *F, value V) {
+	if value != 0 {
+		*option = F(value)
+	}
 }
 
 // choice refuses an option that is neither 0, the default, nor from 1 to last.

@@ -19,7 +19,7 @@ const (
 	EventClosed           EventKind = C.LAPWING_EVENT_CLOSED            // the session was closed after Sequence
 	EventSnapshotComplete EventKind = C.LAPWING_EVENT_SNAPSHOT_COMPLETE // the state is complete, as of Sequence
 	EventNoSnapshot       EventKind = C.LAPWING_EVENT_NO_SNAPSHOT       // no checkpoint can be used; Sequence comes first
-	EventBehind           EventKind = C.LAPWING_EVENT_BEHIND            // fallen behind BehindRecords or Behind
+	EventBehind           EventKind = C.LAPWING_EVENT_BEHIND            // fallen behind BehindRecords or BehindTime
 	EventLive             EventKind = C.LAPWING_EVENT_LIVE              // everything that was published is taken
 )
 
@@ -66,7 +66,7 @@ type Event struct {
 	SessionID      ID
 	StateEntries   uint64 // of the state
 	IsFirstSession bool
-	IsDescribed    bool // SchemaOfBus has the fields
+	IsDescribed    bool // Subscriber.Schema has the fields
 	Schema         string
 	Fold           string // of the state that was loaded
 	Text           string // in words: why, which checkpoint, how a session ended

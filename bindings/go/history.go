@@ -37,7 +37,7 @@ func OpenHistory(directory string) (*History, error) {
 	if err := failure(C.lapwing_history_open(at, &made, &e), &e); err != nil {
 		return nil, err
 	}
-	h := &History{types: busTypes(directory, "", false)}
+	h := &History{types: busTypes(directory, false)}
 	h.own(made, "History", nil, func(c *C.lapwing_history) { C.lapwing_history_destroy(&c) })
 	return h, nil
 }

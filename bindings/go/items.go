@@ -22,7 +22,7 @@ type Item struct {
 //
 // It ends without an error when the bus was closed and the options have EndAtClose. Any other end of
 // the subscriber, and of ctx, is yielded as an error, and is the last turn. A loop that is left early
-// can be taken up by another one with the next item; Read and Take answer ErrMisuse as long as rows are
+// can be taken up by another one with the next item; Read and ReadOne answer ErrMisuse as long as rows are
 // left that Items has read, and not yielded.
 func (s *Subscriber) Items(ctx context.Context) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {

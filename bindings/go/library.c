@@ -9,11 +9,12 @@
 #include "calls.h"
 
 #define FUNCTIONS(F)                                                                               \
-  F(version) F(error_name) F(schema_fields) F(log_set) F(log_read)                                 \
-  F(publisher_open) F(publisher_publish) F(publisher_flush) F(publisher_inspect)                   \
-  F(publisher_close) F(publisher_interrupt) F(publisher_destroy)                                   \
-  F(subscriber_open) F(subscriber_read) F(subscriber_take) F(subscriber_inspect)                   \
-  F(subscriber_position) F(subscriber_fd) F(subscriber_interrupt) F(subscriber_destroy)            \
+  F(version) F(error_name) F(schema_fields) F(log_set) F(log_queue) F(log_read)                    \
+  F(publisher_options_init) F(publisher_open) F(publisher_publish) F(publisher_flush)              \
+  F(publisher_inspect) F(publisher_close) F(publisher_interrupt) F(publisher_destroy)              \
+  F(subscriber_options_init) F(subscriber_open) F(subscriber_read) F(subscriber_read_one)          \
+  F(subscriber_schema) F(subscriber_ages) F(subscriber_inspect) F(subscriber_position)             \
+  F(subscriber_fd) F(subscriber_interrupt) F(subscriber_destroy)                                   \
   F(cursor_open) F(cursor_position) F(cursor_commit) F(cursor_destroy)                             \
   F(history_open) F(history_inspect) F(history_read) F(history_find_time)                          \
   F(history_map) F(history_unmap) F(history_destroy)                                               \
@@ -21,9 +22,9 @@
   F(books_levels) F(books_orders) F(books_destroy)                                                 \
   F(listener_open) F(listener_take_over) F(listener_accept) F(listener_tend)                       \
   F(listener_fd) F(listener_interrupt) F(listener_destroy)                                         \
-  F(channel_connect) F(channel_claim) F(channel_commit) F(channel_abort)                           \
+  F(channel_options_init) F(channel_connect) F(channel_claim) F(channel_commit) F(channel_abort)   \
   F(channel_send) F(channel_drain) F(channel_peek) F(channel_release)                              \
-  F(channel_start) F(channel_finish) F(channel_cancel) F(channel_next)                             \
+  F(channel_start) F(channel_finish) F(channel_finish_any) F(channel_cancel) F(channel_next)       \
   F(channel_reply) F(channel_arm) F(channel_fd) F(channel_inspect)                                 \
   F(channel_interrupt) F(channel_close) F(channel_destroy)
 

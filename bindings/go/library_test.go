@@ -20,7 +20,7 @@ func TestTheLibraryHasTheVersionOfItsHeader(t *testing.T) {
 
 func TestErrorsHaveTheLibrarysNames(t *testing.T) {
 	for code, name := range map[lapwing.Code]string{0: "ok", lapwing.ErrTimedOut: "timed-out",
-		lapwing.ErrEventDue: "event-due", 35: "unknown"} {
+		lapwing.ErrEventDue: "event-due", lapwing.ErrNoAnswer: "no-answer", 36: "unknown"} {
 		if code.String() != name {
 			t.Errorf("%d is %q, and %q was wanted", code, code, name)
 		}

@@ -12,7 +12,7 @@ type Listener struct {
 	listenerHandle
 }
 
-// ListenerOptions: zero is the default.
+// ListenerOptions are the options of Listen and TakeOver. A zero field has its default.
 type ListenerOptions struct {
 	PeerUID *uint32 // only that user is served; nil: this user and root
 }
@@ -106,13 +106,12 @@ func (l *Listener) Tend() error {
 	})
 }
 
-// FD is readable when the call that was made last, accept or Tend, has something to do. -1: the listener
-// was handed over.
+// FD is a descriptor for an event loop, not to be closed. It is readable when the call that was made
+// last, accept or Tend, has something to do. ErrClosed, with -1: the listener was handed over.
 func (l *Listener) FD() (int, error) {
 	fd := C.int32_t(-1)
-	err := l.call(func(l *C.lapwing_listener, _ *C.lapwing_error) C.lapwing_result {
-		fd = C.lapwing_listener_fd(l)
-		return C.LAPWING_OK
+	err := l.call(func(l *C.lapwing_listener, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_listener_fd(l, &fd, e)
 	})
 	return int(fd), err
 }

@@ -37,10 +37,10 @@ func SetLog(fn func(line string)) error {
 		logging.stop = nil
 	}
 	if fn == nil {
-		C.lapwing_log_set(nil, nil, 0)
+		C.lapwing_log_set(nil, nil)
 		return nil
 	}
-	C.lapwing_log_set(nil, nil, 1)
+	C.lapwing_log_queue()
 	logging.stop, logging.done = make(chan struct{}), make(chan struct{})
 	go passLog(fn, logging.stop, logging.done)
 	return nil

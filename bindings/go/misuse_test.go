@@ -164,8 +164,8 @@ func TestAnOptionThatCannotBeIsRefusedAndTheErrorSaysWhatItCanBe(t *testing.T) {
 		"OnJournalLag is 7; it can be: LagWait, LagShed":                 {OnJournalLag: 7},
 		"OnJournalFailure is 7; it can be: FailureContinue, FailureStop": {OnJournalFailure: 7},
 		"RecordBytes is -1; it can be: 0 or more":                        {RecordBytes: -1},
-		"RetainAge is -1s; it can be: 0 or more":                         {RetainAge: -time.Second},
-		"SyncInterval is -1s; it can be: 0 or more":                      {SyncInterval: -time.Second},
+		"RetainAge is -1s; it can be: 0 or more, Never":                  {RetainAge: -time.Second},
+		"SyncInterval is -1s; it can be: 0 or more, OnRequest":           {SyncInterval: -time.Second},
 	} {
 		options.Directory = directory
 		_, err := lapwing.OpenPublisher(within(t), options)
@@ -177,8 +177,8 @@ func TestAnOptionThatCannotBeIsRefusedAndTheErrorSaysWhatItCanBe(t *testing.T) {
 	for words, options := range map[string]lapwing.SubscriberOptions{
 		"OnGap is 9; it can be: GapFill, GapSkip, GapStop, GapSnapshot": {OnGap: 9},
 		"Wait is 9; it can be: WaitBusy, WaitBackoff, WaitPark":         {Wait: 9},
-		"Behind is -1s":           {Behind: -time.Second},
-		"Reattach is -1s":         {Reattach: -time.Second},
+		"BehindTime is -1s; it can be: 0 or more, Never":                {BehindTime: -time.Second},
+		"Reattach is -1s; it can be: 0 or more, Forever":                {Reattach: -time.Second},
 		"FlushTimeout is -1s":     {FlushTimeout: -time.Second},
 		"StaleAfter is -1s":       {StaleAfter: -time.Second},
 		"ConflateInterval is -1s": {Conflate: true, ConflateInterval: -time.Second},

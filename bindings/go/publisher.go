@@ -30,10 +30,8 @@ const (
 	FailureStop     OnJournalFailure = C.LAPWING_ON_JOURNAL_FAILURE_STOP     // publishing ends
 )
 
-// SyncOnRequest is the SyncInterval of a journal that is synced by Flush alone.
-const SyncOnRequest time.Duration = C.LAPWING_FOREVER
-
-// PublisherOptions: zero is the default of each field but the directory.
+// PublisherOptions are the options of OpenPublisher. A zero field has its default; see "Options" in the
+// package documentation.
 type PublisherOptions struct {
 	Directory        string        // of the bus; made if it is missing
 	Name             string        // "": the directory's last component
@@ -43,15 +41,16 @@ type PublisherOptions struct {
 	Capacity         uint64        // slots, a power of two; 0: what fits, up to 1,048,576
 	RingDirectory    string        // "": the bus directory on tmpfs, else one in /dev/shm
 	JournalDirectory string        // "": <directory>/journal
-	SegmentBytes     uint64        // of slots, a power of two; 0: 64 MiB
-	SyncInterval     time.Duration // 0: 10 ms; SyncOnRequest
-	RetainBytes      uint64        // 0: no limit; else the oldest segments are removed
-	RetainAge        time.Duration // likewise, of a segment's newest record
+	SegmentBytes     uint64        // of slots, a power of two; default 64 MiB
+	SyncInterval     time.Duration // of the journal, or OnRequest: by Flush alone; default 10 ms
+	RetainBytes      uint64        // the oldest segments above it are removed; 0: no limit
+	RetainAge        time.Duration // segments whose newest record is older are removed, or Never; default Never
 	OnJournalLag     OnJournalLag
 	OnJournalFailure OnJournalFailure
 	NoJournal        bool    // records that were lapped are lost to readers
 	HugePages        bool    // the ring is backed by huge pages, or open fails
 	Resume           bool    // SourceID goes on where the journal says
+	Restamped        bool    // the times of publishing are this publisher's, not the feed's
 	Group            *uint32 // gid whose members may read; nil: this user and root alone
 	Metadata         []byte  // raw DBN metadata of the feed
 	SourceID         uint64  // of the source of the records; the journal keeps it
@@ -59,41 +58,38 @@ type PublisherOptions struct {
 }
 
 func (o *PublisherOptions) c(a *arena) (made C.lapwing_publisher_options, err error) {
-	err = cmp.Or(
-		notNegative("RecordBytes", o.RecordBytes), notNegative("RetainAge", o.RetainAge),
+	err = cmp.Or(load(),
+		notNegative("RecordBytes", o.RecordBytes), duration("RetainAge", o.RetainAge, "Never"),
+		duration("SyncInterval", o.SyncInterval, "OnRequest"),
 		choice("OnJournalLag", o.OnJournalLag, LagShed, "LagWait, LagShed"),
 		choice("OnJournalFailure", o.OnJournalFailure, FailureStop, "FailureContinue, FailureStop"))
-	if o.SyncInterval != SyncOnRequest {
-		err = cmp.Or(err, notNegative("SyncInterval", o.SyncInterval))
-	}
 	if err != nil {
 		return made, err
 	}
-	made = C.lapwing_publisher_options{
-		struct_size: C.uint32_t(C.sizeof_lapwing_publisher_options),
-		flags: flag(o.NoJournal, C.LAPWING_PUBLISHER_NO_JOURNAL) |
-			flag(o.HugePages, C.LAPWING_PUBLISHER_HUGE_PAGES) |
-			flag(o.Resume, C.LAPWING_PUBLISHER_RESUME) |
-			flag(o.Group != nil, C.LAPWING_PUBLISHER_GROUP),
-		directory:          a.text(o.Directory),
-		name:               a.text(o.Name),
-		schema:             a.text(o.Schema),
-		description:        a.text(o.Description),
-		record_bytes:       C.uint32_t(o.RecordBytes),
-		capacity:           C.uint64_t(o.Capacity),
-		ring_directory:     a.text(o.RingDirectory),
-		journal_directory:  a.text(o.JournalDirectory),
-		segment_bytes:      C.uint64_t(o.SegmentBytes),
-		sync_interval_ns:   C.int64_t(o.SyncInterval),
-		retain_bytes:       C.uint64_t(o.RetainBytes),
-		retain_age_ns:      C.uint64_t(o.RetainAge),
-		on_journal_lag:     C.uint32_t(o.OnJournalLag),
-		on_journal_failure: C.uint32_t(o.OnJournalFailure),
-		metadata:           a.bytes(o.Metadata),
-		metadata_bytes:     C.size_t(len(o.Metadata)),
-		source_id:          C.uint64_t(o.SourceID),
-		source_offset:      C.uint64_t(o.SourceOffset),
-	}
+	C.lapwing_publisher_options_init(&made, C.sizeof_lapwing_publisher_options)
+	made.flags = flag(o.NoJournal, C.LAPWING_PUBLISHER_NO_JOURNAL) |
+		flag(o.HugePages, C.LAPWING_PUBLISHER_HUGE_PAGES) |
+		flag(o.Resume, C.LAPWING_PUBLISHER_RESUME) |
+		flag(o.Restamped, C.LAPWING_PUBLISHER_RESTAMPED) |
+		flag(o.Group != nil, C.LAPWING_PUBLISHER_GROUP)
+	made.directory = a.text(o.Directory)
+	made.name = a.text(o.Name)
+	made.schema = a.text(o.Schema)
+	made.description = a.text(o.Description)
+	made.record_bytes = C.uint32_t(o.RecordBytes)
+	made.capacity = C.uint64_t(o.Capacity)
+	made.ring_directory = a.text(o.RingDirectory)
+	made.journal_directory = a.text(o.JournalDirectory)
+	set(&made.segment_bytes, o.SegmentBytes)
+	set(&made.sync_interval_ns, o.SyncInterval)
+	made.retain_bytes = C.uint64_t(o.RetainBytes)
+	set(&made.retain_age_ns, o.RetainAge)
+	set(&made.on_journal_lag, o.OnJournalLag)
+	set(&made.on_journal_failure, o.OnJournalFailure)
+	made.metadata = a.bytes(o.Metadata)
+	made.metadata_bytes = C.size_t(len(o.Metadata))
+	made.source_id = C.uint64_t(o.SourceID)
+	made.source_offset = C.uint64_t(o.SourceOffset)
 	if o.Group != nil {
 		made.group = C.uint32_t(*o.Group)
 	}
@@ -126,7 +122,7 @@ func OpenPublisher(ctx context.Context, options PublisherOptions) (*Publisher, e
 	if err != nil {
 		return nil, err
 	}
-	p := &Publisher{types: busTypes(options.Directory, "", true)}
+	p := &Publisher{types: busTypes(options.Directory, true)}
 	p.own(made, "Publisher",
 		func(c *C.lapwing_publisher) { C.lapwing_publisher_interrupt(c) },
 		func(c *C.lapwing_publisher) { C.lapwing_publisher_destroy(&c) })

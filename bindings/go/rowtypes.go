@@ -18,19 +18,23 @@ type rowTypes struct {
 	schema  *Schema // nil: the records are not described
 }
 
-// busTypes returns the rowTypes for the records of the bus in that directory, or of its sessions of one
-// schema.
-func busTypes(directory, schema string, publishes bool) *rowTypes {
+// busTypes returns the rowTypes for the records of the bus that is in that directory now.
+func busTypes(directory string, publishes bool) *rowTypes {
 	if absolute, err := filepath.Abs(directory); err == nil {
 		directory = absolute
 	}
 	return &rowTypes{publishes: publishes, load: func() (*Schema, error) {
 		found, err := SchemaOfBus(directory)
-		if CodeOf(err) == ErrNotFound || err == nil && schema != "" && found.Name != schema {
-			return nil, nil // not described, or the bus now has another schema
+		if CodeOf(err) == ErrNotFound {
+			return nil, nil // not described
 		}
 		return found, err
 	}}
+}
+
+// knownTypes returns the rowTypes for the records of a session, whose description was read.
+func knownTypes(schema *Schema, err error) *rowTypes {
+	return &rowTypes{load: func() (*Schema, error) { return schema, err }}
 }
 
 // entryTypes returns the rowTypes for the entries of a fold.

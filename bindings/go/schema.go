@@ -3,7 +3,10 @@ package lapwing
 // #include "calls.h"
 import "C"
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // FieldType is how a field's bytes are read. Numbers are little-endian.
 type FieldType uint32
@@ -94,20 +97,21 @@ func readSchema(directory, name string) (*Schema, error) {
 	if a.err != nil {
 		return nil, a.err
 	}
+	return fillSchema(func(schema *C.lapwing_schema, fields *C.lapwing_field, fieldsMax C.size_t,
+		text *C.char, textBytesMax C.size_t, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_schema_fields(d, n, schema, fields, fieldsMax, text, textBytesMax, e)
+	})
+}
+
+// fillSchema calls read with enough memory for the fields and the text of a description.
+func fillSchema(read func(*C.lapwing_schema, *C.lapwing_field, C.size_t, *C.char, C.size_t,
+	*C.lapwing_error) C.lapwing_result) (*Schema, error) {
 	schema := C.lapwing_schema{struct_size: C.uint32_t(C.sizeof_lapwing_schema)}
 	var fields []C.lapwing_field
 	var text []C.char
 	for {
 		e := noError()
-		var fieldsAt *C.lapwing_field
-		var textAt *C.char
-		if len(fields) > 0 {
-			fieldsAt = &fields[0]
-		}
-		if len(text) > 0 {
-			textAt = &text[0]
-		}
-		result := C.lapwing_schema_fields(d, n, &schema, fieldsAt, C.size_t(len(fields)), textAt,
+		result := read(&schema, unsafe.SliceData(fields), C.size_t(len(fields)), unsafe.SliceData(text),
 			C.size_t(len(text)), &e)
 		isWhole := len(fields) == int(schema.field_count) && len(text) == int(schema.text_bytes)
 		if Code(result) != ErrTooSmall && (result != C.LAPWING_OK || isWhole) {

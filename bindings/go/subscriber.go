@@ -3,8 +3,8 @@ package lapwing
 /*
 #cgo noescape lw_subscriber_read
 #cgo nocallback lw_subscriber_read
-#cgo noescape lw_subscriber_take
-#cgo nocallback lw_subscriber_take
+#cgo noescape lw_subscriber_read_one
+#cgo nocallback lw_subscriber_read_one
 #include "calls.h"
 */
 import "C"
@@ -70,59 +70,62 @@ func (w WaitStrategy) check() error {
 	return choice("Wait", w, WaitPark, "WaitBusy, WaitBackoff, WaitPark")
 }
 
-// SubscriberOptions: zero is the default of each field but the directory.
+// SubscriberOptions are the options of OpenSubscriber. A zero field has its default; see "Options" in
+// the package documentation.
 type SubscriberOptions struct {
 	Directory        string // of the bus
 	Name             string // shown by `lapwing subscribers`
 	Start            Start
 	OnGap            OnGap
 	Wait             WaitStrategy
-	BehindRecords    uint32        // behind and live events: docs/api.md; 0: not by this measure
-	Behind           time.Duration // likewise
+	BehindRecords    uint32        // lag in records for an EventBehind: docs/api.md; 0: not by this measure
+	BehindTime       time.Duration // lag in time for an EventBehind, or Never; default Never
 	Fold             string        // of a state; "": the schema's default
 	Expect           string        // what the records have to be: Schema.Text; "": anything
 	Instruments      []string      // symbols, even of digits, or numbers as "id:5930"; nil: all
-	Reattach         time.Duration // for how long a bus or publisher is waited for; 0: 30 s
-	FlushTimeout     time.Duration // how long the publisher may take for the join; 0: 10 s
-	StaleAfter       time.Duration // 0: never
+	Reattach         time.Duration // for how long a bus or publisher is waited for, or Forever; default 30 s
+	FlushTimeout     time.Duration // how long the publisher may take for the join, or Forever; default 10 s
+	StaleAfter       time.Duration // silence before an EventStale, or Never; default Never
 	EndAtClose       bool          // a clean close is the end: ErrClosed
+	Observes         bool          // it shows records to people: docs/monitoring.md
+	MeasureEvery     uint32        // measure the age of every Nth record, see Ages; 0: of none
 	Conflate         bool          // the newest record of each key, once an interval
-	ConflateInterval time.Duration // 0: 250 ms
-	ConflateKeysMax  uint32        // 0: 65,536; more keys end the interval early
+	ConflateInterval time.Duration // default 250 ms
+	ConflateKeysMax  uint32        // more keys end the interval early; default 65,536
 }
 
-func (o *SubscriberOptions) c(a *arena) (C.lapwing_subscriber_options, error) {
-	err := cmp.Or(
+func (o *SubscriberOptions) c(a *arena) (made C.lapwing_subscriber_options, err error) {
+	err = cmp.Or(load(),
 		choice("OnGap", o.OnGap, GapSnapshot, "GapFill, GapSkip, GapStop, GapSnapshot"), o.Wait.check(),
-		notNegative("Behind", o.Behind), notNegative("Reattach", o.Reattach),
-		notNegative("FlushTimeout", o.FlushTimeout), notNegative("StaleAfter", o.StaleAfter),
+		duration("BehindTime", o.BehindTime, "Never"), duration("Reattach", o.Reattach, "Forever"),
+		duration("FlushTimeout", o.FlushTimeout, "Forever"), duration("StaleAfter", o.StaleAfter, "Never"),
 		notNegative("ConflateInterval", o.ConflateInterval))
 	if err != nil {
-		return C.lapwing_subscriber_options{}, err
+		return made, err
 	}
-	made := C.lapwing_subscriber_options{
-		struct_size: C.uint32_t(C.sizeof_lapwing_subscriber_options),
-		flags: flag(o.EndAtClose, C.LAPWING_SUBSCRIBER_END_AT_CLOSE) |
-			flag(o.Conflate, C.LAPWING_SUBSCRIBER_CONFLATE),
-		directory:            a.text(o.Directory),
-		name:                 a.text(o.Name),
-		start:                o.Start.kind,
-		on_gap:               C.uint32_t(o.OnGap),
-		wait:                 C.uint32_t(o.Wait),
-		behind_records:       C.uint32_t(o.BehindRecords),
-		start_value:          C.uint64_t(o.Start.value),
-		start_position:       o.Start.position.c(),
-		fold:                 a.text(o.Fold),
-		expect:               a.text(o.Expect),
-		instruments:          a.texts(o.Instruments),
-		instrument_count:     C.size_t(len(o.Instruments)),
-		reattach_ns:          C.int64_t(o.Reattach),
-		flush_timeout_ns:     C.int64_t(o.FlushTimeout),
-		stale_after_ns:       C.int64_t(o.StaleAfter),
-		behind_ns:            C.int64_t(o.Behind),
-		conflate_interval_ns: C.int64_t(o.ConflateInterval),
-		conflate_keys_max:    C.uint32_t(o.ConflateKeysMax),
-	}
+	C.lapwing_subscriber_options_init(&made, C.sizeof_lapwing_subscriber_options)
+	made.flags = flag(o.EndAtClose, C.LAPWING_SUBSCRIBER_END_AT_CLOSE) |
+		flag(o.Conflate, C.LAPWING_SUBSCRIBER_CONFLATE) |
+		flag(o.Observes, C.LAPWING_SUBSCRIBER_OBSERVES)
+	made.directory = a.text(o.Directory)
+	made.name = a.text(o.Name)
+	made.start = o.Start.kind
+	made.start_value = C.uint64_t(o.Start.value)
+	made.start_position = o.Start.position.c()
+	set(&made.on_gap, o.OnGap)
+	set(&made.wait, o.Wait)
+	made.behind_records = C.uint32_t(o.BehindRecords)
+	set(&made.behind_time_ns, o.BehindTime)
+	made.fold = a.text(o.Fold)
+	made.expect = a.text(o.Expect)
+	made.instruments = a.texts(o.Instruments)
+	made.instrument_count = C.size_t(len(o.Instruments))
+	set(&made.reattach_ns, o.Reattach)
+	set(&made.flush_timeout_ns, o.FlushTimeout)
+	set(&made.stale_after_ns, o.StaleAfter)
+	set(&made.conflate_interval_ns, o.ConflateInterval)
+	set(&made.conflate_keys_max, o.ConflateKeysMax)
+	made.measure_every = C.uint32_t(o.MeasureEvery)
 	return made, a.err
 }
 
@@ -131,19 +134,15 @@ type subscriberHandle = handle[*C.lapwing_subscriber]
 // Subscriber reads a bus at its own pace, from any point, through every gap.
 type Subscriber struct {
 	subscriberHandle
-	isSparse  bool
-	items     items
-	directory string
-	fold      string
-	records   *rowTypes // of the session that is read
-	state     *rowTypes
+	isSparse bool
+	items    items
+	fold     string
+	records  *rowTypes // of the session that is read
+	state    *rowTypes
 }
 
 // OpenSubscriber checks the options. It never waits: the bus is looked for by the calls that read.
 func OpenSubscriber(options SubscriberOptions) (*Subscriber, error) {
-	if err := load(); err != nil {
-		return nil, err
-	}
 	var a arena
 	defer a.free()
 	c, err := options.c(&a)
@@ -155,8 +154,7 @@ func OpenSubscriber(options SubscriberOptions) (*Subscriber, error) {
 	if err := failure(C.lapwing_subscriber_open(&c, &made, &e), &e); err != nil {
 		return nil, err
 	}
-	s := &Subscriber{isSparse: options.Conflate || len(options.Instruments) > 0,
-		directory: options.Directory, fold: options.Fold}
+	s := &Subscriber{isSparse: options.Conflate || len(options.Instruments) > 0, fold: options.Fold}
 	s.own(made, "Subscriber",
 		func(c *C.lapwing_subscriber) { C.lapwing_subscriber_interrupt(c) },
 		func(c *C.lapwing_subscriber) { C.lapwing_subscriber_destroy(&c) })
@@ -166,8 +164,8 @@ func OpenSubscriber(options SubscriberOptions) (*Subscriber, error) {
 // Read copies rows into the batch, as many as are there and fit, or brings one event. It waits until
 // there is something. ErrTooSmall: b.RowBytes is what a row takes; nothing was consumed. ErrWouldBlock,
 // ErrTimedOut, ErrInterrupted and ErrMisuse leave the subscriber as it was. Any other error is its end,
-// and stays: ErrClosed (with EndAtClose), ErrPublisherGone, ErrNoBus, ErrStoppedAtGap, ErrRecordSize ….
-// It allocates nothing.
+// and stays: ErrClosed (with EndAtClose), ErrPublisherGone, ErrNoAnswer, ErrNoBus, ErrStoppedAtGap,
+// ErrRecordSize …. It allocates nothing.
 func (s *Subscriber) Read(ctx context.Context, b *Batch) error {
 	err := s.wait(ctx, func(c *C.lapwing_subscriber, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
 		if err := s.items.refuse(); err != nil {
@@ -176,7 +174,7 @@ func (s *Subscriber) Read(ctx context.Context, b *Batch) error {
 		result := C.lw_subscriber_read(c, b.rows(), b.rowsBytes(), b.sequences(), b.conflated(), b.rowsMax(),
 			&b.out, timeout, e)
 		if result == C.LAPWING_OK {
-			s.note(b)
+			s.note(c, b)
 		}
 		return result
 	})
@@ -184,8 +182,9 @@ func (s *Subscriber) Read(ctx context.Context, b *Batch) error {
 	return err
 }
 
-// note stores the description with which the rows of a batch are compared; each session has its own.
-func (s *Subscriber) note(b *Batch) {
+// note stores the description with which the rows of a batch are compared. Each session has its own,
+// which must be queried before the next one begins.
+func (s *Subscriber) note(c *C.lapwing_subscriber, b *Batch) {
 	switch b.out.kind {
 	case C.LAPWING_BATCH_RECORDS:
 		b.types = s.records
@@ -198,7 +197,7 @@ func (s *Subscriber) note(b *Batch) {
 		event := goEvent(&b.out.event)
 		s.records, s.state = nil, nil
 		if event.IsDescribed {
-			s.records = busTypes(s.directory, event.Schema, false)
+			s.records = knownTypes(sessionSchema(c))
 		}
 		if s.fold == "orders" || s.fold == "" && event.Schema == "dbn.mbo" {
 			s.state = entryTypes("orders")
@@ -206,34 +205,76 @@ func (s *Subscriber) note(b *Batch) {
 	}
 }
 
-// Take copies the next record, which must be as long as the memory given: the fast path. ErrEventDue:
-// an event or a state stands before it; read that with Read. ErrRecordSize: records have another size.
-// Other errors are those of Read.
-func (s *Subscriber) Take(ctx context.Context, record []byte) (sequence uint64, err error) {
-	var taken C.uint64_t
+// ReadOne copies the next record, which must be as long as the memory given: the fast path.
+// ErrEventDue: an event or a state comes first; read it with Read. ErrRecordSize: records have another
+// size. Other errors are those of Read.
+func (s *Subscriber) ReadOne(ctx context.Context, record []byte) (sequence uint64, err error) {
+	var read C.uint64_t
 	err = s.wait(ctx, func(c *C.lapwing_subscriber, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
 		if err := s.items.refuse(); err != nil {
 			return refuse(e, err)
 		}
-		result := C.lw_subscriber_take(c, (*C.uint8_t)(unsafe.SliceData(record)), C.size_t(len(record)),
-			timeout, &taken)
-		if isEnd(Code(result)) { // read has the words
-			var out C.lw_batch
-			C.lw_subscriber_read(c, nil, 0, nil, nil, 0, &out, 0, e)
-		}
-		return result
+		return C.lw_subscriber_read_one(c, (*C.uint8_t)(unsafe.SliceData(record)), C.size_t(len(record)),
+			timeout, &read, e)
 	})
-	return uint64(taken), err
+	return uint64(read), err
 }
 
-// isEnd says whether a result of take is the subscriber's end.
-func isEnd(code Code) bool {
-	switch code {
-	case C.LAPWING_OK, ErrEventDue, ErrWouldBlock, ErrTimedOut, ErrInterrupted, ErrRecordSize, ErrMisuse,
-		ErrInvalidArgument, ErrForked, ErrNoMemory:
-		return false
+// Schema returns the description of the records as of the last session or reset event that was
+// delivered. The next session may have other fields in records of the same size. ErrNotFound: the
+// records are not described. ErrMisuse: no session was delivered yet.
+func (s *Subscriber) Schema() (schema *Schema, err error) {
+	err = s.call(func(c *C.lapwing_subscriber, e *C.lapwing_error) C.lapwing_result {
+		read, err := sessionSchema(c)
+		if err != nil {
+			return refuse(e, err)
+		}
+		schema = read
+		return C.LAPWING_OK
+	})
+	return schema, err
+}
+
+// sessionSchema implements Schema, within a call.
+func sessionSchema(c *C.lapwing_subscriber) (*Schema, error) {
+	return fillSchema(func(schema *C.lapwing_schema, fields *C.lapwing_field, fieldsMax C.size_t,
+		text *C.char, textBytesMax C.size_t, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_subscriber_schema(c, schema, fields, fieldsMax, text, textBytesMax, e)
+	})
+}
+
+// Ages are the times from the publishing of records to their delivery. Percentiles are at most a quarter
+// too high.
+type Ages struct {
+	Count     uint64 // records that were measured
+	Negative  uint64 // records without an age: the time of publishing is in the future
+	Unstamped uint64 // records without an age: they have no time of publishing
+	P50       time.Duration
+	P90       time.Duration
+	P99       time.Duration
+	P999      time.Duration
+	Max       time.Duration
+}
+
+// Ages returns how old the records were that MeasureEvery chose. ErrNotFound: none was measured.
+func (s *Subscriber) Ages() (Ages, error) {
+	ages := C.lapwing_ages{struct_size: C.sizeof_lapwing_ages}
+	err := s.call(func(c *C.lapwing_subscriber, e *C.lapwing_error) C.lapwing_result {
+		return C.lapwing_subscriber_ages(c, &ages, e)
+	})
+	if err != nil {
+		return Ages{}, err
 	}
-	return true
+	return Ages{
+		Count:     uint64(ages.count),
+		Negative:  uint64(ages.negative),
+		Unstamped: uint64(ages.unstamped),
+		P50:       time.Duration(ages.p50_ns),
+		P90:       time.Duration(ages.p90_ns),
+		P99:       time.Duration(ages.p99_ns),
+		P999:      time.Duration(ages.p999_ns),
+		Max:       time.Duration(ages.max_ns),
+	}, nil
 }
 
 // Position is what to store: after the record with that sequence, which is of the last batch, or in a

@@ -78,7 +78,7 @@ func TestALoopThatIsLeftIsTakenUpWithTheNextItem(t *testing.T) {
 		t.Fatalf("the position after record 10 is %d: %v", position.Sequence, err)
 	}
 	wantCode(t, s.Read(within(t), lapwing.NewBatch(4096)), lapwing.ErrMisuse)
-	_, err = s.Take(within(t), make([]byte, quoteBytes))
+	_, err = s.ReadOne(within(t), make([]byte, quoteBytes))
 	wantCode(t, err, lapwing.ErrMisuse)
 
 	for item, err := range s.Items(within(t)) {
@@ -111,29 +111,29 @@ func TestALoopThatIsLeftIsTakenUpWithTheNextItem(t *testing.T) {
 	t.Fatal("after position 10 comes no record")
 }
 
-func TestTakeCopiesTheNextRecordAndSaysThatAnEventIsDue(t *testing.T) {
+func TestReadOneCopiesTheNextRecordAndReportsAnEventThatIsDue(t *testing.T) {
 	directory := t.TempDir()
 	p := openPublisher(t, directory)
 	publish(t, p, quotes(1, 3))
 	s := openSubscriber(t, fromOldest(directory))
 	var got quote
-	_, err := s.Take(within(t), lapwing.BytesOf(&got))
+	_, err := s.ReadOne(within(t), lapwing.BytesOf(&got))
 	wantCode(t, err, lapwing.ErrEventDue)
 	batch := lapwing.NewBatch(4096)
 	if err := s.Read(within(t), batch); err != nil || batch.Event().Kind != lapwing.EventSession {
 		t.Fatal(batch.Kind, err)
 	}
-	sequence, err := s.Take(within(t), lapwing.BytesOf(&got))
+	sequence, err := s.ReadOne(within(t), lapwing.BytesOf(&got))
 	if err != nil || sequence != 1 || got != quotes(1, 1)[0] {
 		t.Fatal(sequence, got, err)
 	}
-	_, err = s.Take(within(t), make([]byte, 8))
+	_, err = s.ReadOne(within(t), make([]byte, 8))
 	wantCode(t, err, lapwing.ErrRecordSize)
 }
 
-func TestTheEndOfTakeHasTheWordsOfRead(t *testing.T) {
+func TestTheEndOfReadOneHasTheWordsOfRead(t *testing.T) {
 	s := openSubscriber(t, lapwing.SubscriberOptions{Directory: t.TempDir() + "/none", Reattach: 1})
-	_, err := s.Take(within(t), make([]byte, quoteBytes))
+	_, err := s.ReadOne(within(t), make([]byte, quoteBytes))
 	wantCode(t, err, lapwing.ErrNoBus)
 	var e *lapwing.Error
 	if !errors.As(err, &e) || e.Message == "" {
@@ -141,7 +141,7 @@ func TestTheEndOfTakeHasTheWordsOfRead(t *testing.T) {
 	}
 	again := s.Read(within(t), lapwing.NewBatch(4096))
 	if again == nil || again.Error() != err.Error() {
-		t.Fatalf("take says %q, and read %q", err, again)
+		t.Fatalf("ReadOne returns %q, and Read %q", err, again)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestReadingABatchAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestTakingARecordAllocatesNothing(t *testing.T) {
+func TestReadingOneRecordAllocatesNothing(t *testing.T) {
 	directory := t.TempDir()
 	p := openPublisher(t, directory)
 	s := caughtUp(t, directory)
@@ -227,7 +227,7 @@ func TestTakingARecordAllocatesNothing(t *testing.T) {
 		if _, err := p.Publish(ctx, record); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Take(ctx, got); err != nil {
+		if _, err := s.ReadOne(ctx, got); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -264,7 +264,7 @@ func TestTheDescriptorBecomesReadableWhenARecordComes(t *testing.T) {
 	publish(t, p, quotes(1, 1))
 	waitReadable(t, fd)
 	var got quote
-	if _, err := s.Take(within(t), lapwing.BytesOf(&got)); err != nil {
+	if _, err := s.ReadOne(within(t), lapwing.BytesOf(&got)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -9,6 +9,14 @@ import (
 	"time"
 )
 
+// Values of options that are durations, for what a number does not say. Each option names the one that it
+// takes.
+const (
+	Forever   time.Duration = C.LAPWING_FOREVER    // the wait does not end
+	Never     time.Duration = C.LAPWING_NEVER      // no time is too long
+	OnRequest time.Duration = C.LAPWING_ON_REQUEST // only when a call requests it
+)
+
 // NoWait is the context of a call that does not wait: where it would have to, it answers ErrWouldBlock.
 var NoWait context.Context = noWait{}
 
@@ -94,7 +102,9 @@ func openPeer[P any](ctx context.Context, patience time.Duration,
 				timeout = C.int64_t(max(patience, peerPatience))
 			}
 			a.err = failure(open(timeout, &a.made, &e), &e)
-			if isLast || CodeOf(a.err) != ErrTimedOut || ctx.Err() != nil {
+			code := CodeOf(a.err)
+			again := code == ErrTimedOut || patience == Forever && (code == ErrNoBus || code == ErrPeerGone)
+			if isLast || !again || ctx.Err() != nil {
 				return a
 			}
 		}

@@ -157,7 +157,7 @@ func TestACallThatOverlapsAWaitIsMisuse(t *testing.T) {
 	openPublisher(t, directory)
 	s := caughtUp(t, directory)
 	answers := reading(t, context.Background(), s)
-	_, err := s.Take(within(t), make([]byte, quoteBytes))
+	_, err := s.ReadOne(within(t), make([]byte, quoteBytes))
 	wantCode(t, err, lapwing.ErrMisuse)
 	s.Interrupt()
 	wantCode(t, <-answers, lapwing.ErrInterrupted)

@@ -224,11 +224,14 @@ func channelStart(d *driver, s step) []string {
 func channelFinish(d *driver, s step) []string {
 	ctx, cancel := s.context()
 	defer cancel()
-	if s.has("call") {
-		ctx = context.Background() // the call's own timeout counts
-	}
+	duplex := thing[lapwing.Duplex](d, s.text("on"))
 	var reply lapwing.Reply
-	err := thing[lapwing.Duplex](d, s.text("on")).Finish(ctx, d.call(s), &reply)
+	var err error
+	if s.has("call") {
+		err = duplex.Finish(context.Background(), d.call(s), &reply) // the call's own timeout counts
+	} else {
+		err = duplex.FinishAny(ctx, &reply)
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	call := slices.Index(d.calls, reply.Call) + 1

@@ -137,7 +137,7 @@ func rateTake(_ *driver, s step) []string {
 	return ok(w.perRecord(records))
 }
 
-// takeRecords iterates, which is faster than Take: a call of cgo is paid once for many records.
+// takeRecords iterates, which is faster than ReadOne: a call of cgo is paid once for many records.
 func takeRecords(s *lapwing.Subscriber, count int) {
 	for item, err := range s.Items(context.Background()) {
 		check(err)
@@ -183,7 +183,7 @@ func ratePublishOne(_ *driver, s step) []string {
 // takeNext takes the next record, and reads the events before it.
 func takeNext(s *lapwing.Subscriber, record []byte) {
 	for {
-		_, err := s.Take(context.Background(), record)
+		_, err := s.ReadOne(context.Background(), record)
 		if lapwing.CodeOf(err) != lapwing.ErrEventDue {
 			check(err)
 			return

@@ -46,7 +46,7 @@ func subscriberOpen(d *driver, s step) []string {
 		Name:          s.text("name"),
 		Start:         start(d, s),
 		BehindRecords: uint32(s.number("behind_records")),
-		Behind:        s.millis("behind_ms"),
+		BehindTime:    s.millis("behind_ms"),
 		Fold:          s.text("fold"),
 		Expect:        s.text("expect"),
 		Instruments:   s.list("instruments"),
@@ -165,7 +165,7 @@ func subscriberTake(d *driver, s step) []string {
 		bytes = rowBytes(from)
 	}
 	record := make([]byte, bytes)
-	sequence, err := from.Take(ctx, record)
+	sequence, err := from.ReadOne(ctx, record)
 	return answer(err, pair("sequence", sequence), pair("digest", digestOf(record)))
 }
 

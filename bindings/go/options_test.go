@@ -1,0 +1,164 @@
+package lapwing_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"lapwing"
+)
+
+// readTo reads to the next event of that kind.
+func readTo(t *testing.T, s *lapwing.Subscriber, kind lapwing.EventKind) {
+	t.Helper()
+	for b, err := range s.Batches(within(t), lapwing.NewBatch(4096)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.Kind == lapwing.BatchEvent && b.Event().Kind == kind {
+			return
+		}
+	}
+	t.Fatalf("the stream ended before %v", kind)
+}
+
+func TestTheSpecialValuesOfDurationsAreTaken(t *testing.T) {
+	directory := t.TempDir()
+	p, err := lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{Directory: directory,
+		Description: quoteText, SyncInterval: lapwing.OnRequest, RetainAge: lapwing.Never})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end(p)
+	publish(t, p, quotes(1, 1))
+	if info, err := p.Inspect(); err != nil || info.Durable != 0 {
+		t.Fatal("a journal was synced without a request:", info.Durable, err)
+	}
+	s := openSubscriber(t, lapwing.SubscriberOptions{Directory: directory, Start: lapwing.StartOldest(),
+		Reattach: lapwing.Forever, FlushTimeout: lapwing.Forever, StaleAfter: lapwing.Never,
+		BehindTime: lapwing.Never, Observes: true})
+	readTo(t, s, lapwing.EventCaughtUp)
+}
+
+func TestAConnectThatRetriesForeverFindsALaterListener(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "socket")
+	connected := make(chan error, 1)
+	go func() {
+		p, err := lapwing.ConnectProducer(within(t), path, lapwing.ChannelOptions{Retry: lapwing.Forever})
+		if err == nil {
+			err = p.Close()
+		}
+		connected <- err
+	}()
+	time.Sleep(20 * time.Millisecond) // so that nobody listens at first
+	l, err := lapwing.Listen(path, lapwing.ListenerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := l.AcceptConsumer(within(t), lapwing.ChannelOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := <-connected; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAgesAreMeasuredOfRecordsThatArePublishedWithTheirTime(t *testing.T) {
+	for _, restamped := range []bool{true, false} {
+		directory := t.TempDir()
+		p, err := lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{
+			Directory: directory, Schema: "dbn.mbo", Restamped: restamped})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer end(p)
+		s := openSubscriber(t, lapwing.SubscriberOptions{
+			Directory: directory, Start: lapwing.StartOldest(), MeasureEvery: 2})
+		_, err = s.Ages()
+		wantCode(t, err, lapwing.ErrNotFound)
+		readTo(t, s, lapwing.EventCaughtUp)
+		for n := range 10 {
+			order := add(uint64(n+1), lapwing.Bid, 99, 10)
+			order.TsRecv = uint64(time.Now().UnixNano())
+			if _, err := lapwing.PublishRow(within(t), p, &order); err != nil {
+				t.Fatal(err)
+			}
+		}
+		record := make([]byte, 56)
+		for range 10 {
+			if _, err := s.ReadOne(within(t), record); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ages, err := s.Ages()
+		if !restamped { // the time is the feed's
+			wantCode(t, err, lapwing.ErrNotFound)
+			continue
+		}
+		if err != nil || ages.Count+ages.Negative != 5 || ages.Max <= 0 || ages.P50 > ages.P999 {
+			t.Fatalf("%+v %v", ages, err)
+		}
+	}
+}
+
+// Two versions of a record of one name and size: the second field has another name.
+type pairOld struct{ First, Old uint64 }
+type pairRenamed struct{ First, Renamed uint64 }
+
+// publishPair is one session of pairs, with one record.
+func publishPair[T any](t *testing.T, directory string, pair T) {
+	t.Helper()
+	description, err := lapwing.Describe("desk.pair", 1, pair)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{Directory: directory, Description: description})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if _, err := lapwing.PublishRow(within(t), p, &pair); err != nil {
+		t.Fatal(err)
+	}
+	shutdown(t, p)
+}
+
+func wantSecondField(t *testing.T, s *lapwing.Subscriber, name string) {
+	t.Helper()
+	schema, err := s.Schema()
+	if err != nil || schema.Name != "desk.pair" || len(schema.Fields) != 2 || schema.Fields[1].Name != name {
+		t.Fatalf("%+v %v", schema, err)
+	}
+}
+
+func TestABusThatWasReplacedHasItsOwnDescription(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "bus")
+	publishPair(t, directory, pairOld{1, 2})
+	s := openSubscriber(t, lapwing.SubscriberOptions{Directory: directory, Start: lapwing.StartOldest()})
+	_, err := s.Schema()
+	wantCode(t, err, lapwing.ErrMisuse)
+	before := lapwing.NewBatch(1024)
+	readRecords(t, s, before)
+	readTo(t, s, lapwing.EventClosed)
+	if err := os.RemoveAll(directory); err != nil {
+		t.Fatal(err)
+	}
+	publishPair(t, directory, pairRenamed{3, 4})
+
+	wantSecondField(t, s, "old") // of the records that were delivered
+	if rows, err := lapwing.Rows[pairOld](before); err != nil || rows[0] != (pairOld{1, 2}) {
+		t.Fatal(rows, err)
+	}
+	after := lapwing.NewBatch(1024)
+	readRecords(t, s, after)
+	wantSecondField(t, s, "renamed")
+	if rows, err := lapwing.Rows[pairRenamed](after); err != nil || rows[0] != (pairRenamed{3, 4}) {
+		t.Fatal(rows, err)
+	}
+	_, err = lapwing.Rows[pairOld](after)
+	refusedAs(t, err, "where renamed is")
+}
