@@ -19,7 +19,7 @@ CRITICAL = {
     "channel_commit", "channel_abort", "channel_release", "channel_fd", "channel_interrupt",
 }
 # These wait, but with a timeout of 0 they do not: then they are called as NAME_now.
-CRITICAL_NOW = {"publisher_publish", "subscriber_take", "channel_claim", "channel_peek"}
+CRITICAL_NOW = {"publisher_publish", "subscriber_read_one", "channel_claim", "channel_peek"}
 
 # C type: value layout, Java type, bytes.
 SCALARS = {
@@ -125,7 +125,7 @@ class Struct:
 def function(returns, name, parameters, structs):
     """The holder of the handle, made when it is first needed, and the method that calls it."""
     layouts, declared, passed = [], [], []
-    for parameter in re.split(r"\s*,\s*", parameters):
+    for parameter in [] if parameters.strip() == "void" else re.split(r"\s*,\s*", parameters):
         found = re.fullmatch(r"(.*?[\s*])(\w+)", parameter.strip(), re.S)
         if not found:
             fail(f"cannot read the parameter '{parameter}' of {name}")
@@ -178,6 +178,8 @@ def main():
 
     for name, number in re.findall(r"#define (LAPWING_ABI_\w+) (\d+)", text):
         out.append(f"  static final int {short(name)} = {number};")
+    for name, number in re.findall(r"#define (LAPWING_\w+) INT64_C\((-?\d+)\)", text):
+        out.append(f"  static final long {short(name)} = {number};")
     for body in re.findall(r"\benum \{(.*?)\};", text, re.S):
         for item in filter(None, (part.strip() for part in body.split(","))):
             found = re.fullmatch(r"(LAPWING_\w+) = (\d+)", item)

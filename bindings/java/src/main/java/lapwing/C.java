@@ -20,6 +20,9 @@ final class C {
 
   static final int ABI_MAJOR = 1;
   static final int ABI_MINOR = 0;
+  static final long FOREVER = -1;
+  static final long NEVER = -1;
+  static final long ON_REQUEST = -1;
   static final int OK = 0;
   static final int ERROR_INVALID_ARGUMENT = 1;
   static final int ERROR_NO_BUS = 2;
@@ -55,6 +58,7 @@ final class C {
   static final int ERROR_NO_MEMORY = 32;
   static final int ERROR_FORKED = 33;
   static final int ERROR_EVENT_DUE = 34;
+  static final int ERROR_NO_ANSWER = 35;
   static final int TYPE_INT8 = 1;
   static final int TYPE_INT16 = 2;
   static final int TYPE_INT32 = 3;
@@ -81,6 +85,7 @@ final class C {
   static final int PUBLISHER_HUGE_PAGES = 2;
   static final int PUBLISHER_RESUME = 4;
   static final int PUBLISHER_GROUP = 8;
+  static final int PUBLISHER_RESTAMPED = 16;
   static final int ON_JOURNAL_LAG_WAIT = 1;
   static final int ON_JOURNAL_LAG_SHED = 2;
   static final int ON_JOURNAL_FAILURE_CONTINUE = 1;
@@ -98,18 +103,18 @@ final class C {
   static final int BATCH_RECORDS = 1;
   static final int BATCH_STATE = 2;
   static final int BATCH_EVENT = 3;
-  static final int EVENT_GAP = 2;
-  static final int EVENT_LOST = 3;
-  static final int EVENT_SESSION = 4;
-  static final int EVENT_RESET = 5;
-  static final int EVENT_CAUGHT_UP = 6;
-  static final int EVENT_STALE = 7;
-  static final int EVENT_PUBLISHER_GONE = 8;
-  static final int EVENT_CLOSED = 9;
-  static final int EVENT_SNAPSHOT_COMPLETE = 12;
-  static final int EVENT_NO_SNAPSHOT = 13;
-  static final int EVENT_BEHIND = 14;
-  static final int EVENT_LIVE = 15;
+  static final int EVENT_GAP = 1;
+  static final int EVENT_LOST = 2;
+  static final int EVENT_SESSION = 3;
+  static final int EVENT_RESET = 4;
+  static final int EVENT_CAUGHT_UP = 5;
+  static final int EVENT_STALE = 6;
+  static final int EVENT_PUBLISHER_GONE = 7;
+  static final int EVENT_CLOSED = 8;
+  static final int EVENT_SNAPSHOT_COMPLETE = 9;
+  static final int EVENT_NO_SNAPSHOT = 10;
+  static final int EVENT_BEHIND = 11;
+  static final int EVENT_LIVE = 12;
   static final int CAUSE_LAPPED = 1;
   static final int CAUSE_SESSION = 2;
   static final int CAUSE_VOID = 3;
@@ -133,6 +138,7 @@ final class C {
   static final int WAIT_PARK = 3;
   static final int SUBSCRIBER_END_AT_CLOSE = 1;
   static final int SUBSCRIBER_CONFLATE = 2;
+  static final int SUBSCRIBER_OBSERVES = 4;
   static final int CURSOR_DURABLE = 1;
   static final int CHANNEL_ROLE_PRODUCER = 1;
   static final int CHANNEL_ROLE_CONSUMER = 2;
@@ -398,10 +404,10 @@ final class C {
         JAVA_LONG.withName("reattach_ns"),
         JAVA_LONG.withName("flush_timeout_ns"),
         JAVA_LONG.withName("stale_after_ns"),
-        JAVA_LONG.withName("behind_ns"),
+        JAVA_LONG.withName("behind_time_ns"),
         JAVA_LONG.withName("conflate_interval_ns"),
         JAVA_INT.withName("conflate_keys_max"),
-        JAVA_INT.withName("reserved"));
+        JAVA_INT.withName("measure_every"));
     static final long SIZE = 168;
     static final long struct_size = 0;
     static final long flags = 4;
@@ -420,10 +426,35 @@ final class C {
     static final long reattach_ns = 120;
     static final long flush_timeout_ns = 128;
     static final long stale_after_ns = 136;
-    static final long behind_ns = 144;
+    static final long behind_time_ns = 144;
     static final long conflate_interval_ns = 152;
     static final long conflate_keys_max = 160;
-    static final long reserved = 164;
+    static final long measure_every = 164;
+  }
+
+  static final class ages {
+    static final StructLayout LAYOUT = structLayout(
+        JAVA_INT.withName("struct_size"),
+        JAVA_INT.withName("reserved"),
+        JAVA_LONG.withName("count"),
+        JAVA_LONG.withName("negative"),
+        JAVA_LONG.withName("unstamped"),
+        JAVA_LONG.withName("p50_ns"),
+        JAVA_LONG.withName("p90_ns"),
+        JAVA_LONG.withName("p99_ns"),
+        JAVA_LONG.withName("p999_ns"),
+        JAVA_LONG.withName("max_ns"));
+    static final long SIZE = 72;
+    static final long struct_size = 0;
+    static final long reserved = 4;
+    static final long count = 8;
+    static final long negative = 16;
+    static final long unstamped = 24;
+    static final long p50_ns = 32;
+    static final long p90_ns = 40;
+    static final long p99_ns = 48;
+    static final long p999_ns = 56;
+    static final long max_ns = 64;
   }
 
   static final class subscriber_info {
@@ -671,6 +702,19 @@ final class C {
     static final long message = 24;
   }
 
+  static final class request {
+    static final StructLayout LAYOUT = structLayout(
+        JAVA_INT.withName("struct_size"),
+        JAVA_INT.withName("reserved"),
+        JAVA_LONG.withName("call"),
+        C.message.LAYOUT.withName("message"));
+    static final long SIZE = 40;
+    static final long struct_size = 0;
+    static final long reserved = 4;
+    static final long call = 8;
+    static final long message = 16;
+  }
+
   static final class channel_info {
     static final StructLayout LAYOUT = structLayout(
         JAVA_INT.withName("struct_size"),
@@ -745,12 +789,25 @@ final class C {
 
   private static final class Call_log_set {
     static final MethodHandle HANDLE = Library.call("lapwing_log_set",
-        FunctionDescriptor.ofVoid(ADDRESS, ADDRESS, JAVA_INT));
+        FunctionDescriptor.ofVoid(ADDRESS, ADDRESS));
   }
 
-  static void log_set(MemorySegment log, MemorySegment user, int queue) {
+  static void log_set(MemorySegment log, MemorySegment user) {
     try {
-      Call_log_set.HANDLE.invokeExact(log, user, queue);
+      Call_log_set.HANDLE.invokeExact(log, user);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_log_queue {
+    static final MethodHandle HANDLE = Library.call("lapwing_log_queue",
+        FunctionDescriptor.ofVoid());
+  }
+
+  static void log_queue() {
+    try {
+      Call_log_queue.HANDLE.invokeExact();
     } catch (Throwable e) {
       throw Library.unexpected(e);
     }
@@ -764,6 +821,19 @@ final class C {
   static int log_read(MemorySegment line, long bytes, MemorySegment dropped) {
     try {
       return (int) Call_log_read.HANDLE.invokeExact(line, bytes, dropped);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_publisher_options_init {
+    static final MethodHandle HANDLE = Library.call("lapwing_publisher_options_init",
+        FunctionDescriptor.ofVoid(ADDRESS, JAVA_INT));
+  }
+
+  static void publisher_options_init(MemorySegment options, int struct_size) {
+    try {
+      Call_publisher_options_init.HANDLE.invokeExact(options, struct_size);
     } catch (Throwable e) {
       throw Library.unexpected(e);
     }
@@ -881,6 +951,19 @@ final class C {
     }
   }
 
+  private static final class Call_subscriber_options_init {
+    static final MethodHandle HANDLE = Library.call("lapwing_subscriber_options_init",
+        FunctionDescriptor.ofVoid(ADDRESS, JAVA_INT));
+  }
+
+  static void subscriber_options_init(MemorySegment options, int struct_size) {
+    try {
+      Call_subscriber_options_init.HANDLE.invokeExact(options, struct_size);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
   private static final class Call_subscriber_open {
     static final MethodHandle HANDLE = Library.call("lapwing_subscriber_open",
         FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, ADDRESS));
@@ -908,31 +991,61 @@ final class C {
     }
   }
 
-  private static final class Call_subscriber_take {
-    static final MethodHandle HANDLE = Library.call("lapwing_subscriber_take",
-        FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_LONG, JAVA_LONG, ADDRESS));
+  private static final class Call_subscriber_read_one {
+    static final MethodHandle HANDLE = Library.call("lapwing_subscriber_read_one",
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_LONG, JAVA_LONG, ADDRESS, ADDRESS));
   }
 
-  static int subscriber_take(MemorySegment subscriber, MemorySegment record, long record_bytes,
-      long timeout_ns, MemorySegment sequence) {
+  static int subscriber_read_one(MemorySegment subscriber, MemorySegment record, long record_bytes,
+      long timeout_ns, MemorySegment sequence, MemorySegment error) {
     try {
-      return (int) Call_subscriber_take.HANDLE.invokeExact(subscriber, record, record_bytes,
-      timeout_ns, sequence);
+      return (int) Call_subscriber_read_one.HANDLE.invokeExact(subscriber, record, record_bytes,
+      timeout_ns, sequence, error);
     } catch (Throwable e) {
       throw Library.unexpected(e);
     }
   }
 
-  private static final class Call_subscriber_take_now {
-    static final MethodHandle HANDLE = Library.critical("lapwing_subscriber_take",
-        FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_LONG, JAVA_LONG, ADDRESS));
+  private static final class Call_subscriber_read_one_now {
+    static final MethodHandle HANDLE = Library.critical("lapwing_subscriber_read_one",
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_LONG, JAVA_LONG, ADDRESS, ADDRESS));
   }
 
-  static int subscriber_take_now(MemorySegment subscriber, MemorySegment record, long record_bytes,
-      long timeout_ns, MemorySegment sequence) {
+  static int subscriber_read_one_now(MemorySegment subscriber, MemorySegment record,
+      long record_bytes, long timeout_ns, MemorySegment sequence, MemorySegment error) {
     try {
-      return (int) Call_subscriber_take_now.HANDLE.invokeExact(subscriber, record, record_bytes,
-      timeout_ns, sequence);
+      return (int) Call_subscriber_read_one_now.HANDLE.invokeExact(subscriber, record,
+      record_bytes, timeout_ns, sequence, error);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_subscriber_schema {
+    static final MethodHandle HANDLE = Library.call("lapwing_subscriber_schema",
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, ADDRESS, JAVA_LONG, ADDRESS, JAVA_LONG,
+      ADDRESS));
+  }
+
+  static int subscriber_schema(MemorySegment subscriber, MemorySegment schema,
+      MemorySegment fields, long fields_max, MemorySegment text, long text_bytes_max,
+      MemorySegment error) {
+    try {
+      return (int) Call_subscriber_schema.HANDLE.invokeExact(subscriber, schema, fields,
+      fields_max, text, text_bytes_max, error);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_subscriber_ages {
+    static final MethodHandle HANDLE = Library.call("lapwing_subscriber_ages",
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, ADDRESS));
+  }
+
+  static int subscriber_ages(MemorySegment subscriber, MemorySegment ages, MemorySegment error) {
+    try {
+      return (int) Call_subscriber_ages.HANDLE.invokeExact(subscriber, ages, error);
     } catch (Throwable e) {
       throw Library.unexpected(e);
     }
@@ -1268,6 +1381,19 @@ final class C {
     }
   }
 
+  private static final class Call_channel_options_init {
+    static final MethodHandle HANDLE = Library.call("lapwing_channel_options_init",
+        FunctionDescriptor.ofVoid(ADDRESS, JAVA_INT));
+  }
+
+  static void channel_options_init(MemorySegment options, int struct_size) {
+    try {
+      Call_channel_options_init.HANDLE.invokeExact(options, struct_size);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
   private static final class Call_listener_open {
     static final MethodHandle HANDLE = Library.call("lapwing_listener_open",
         FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, ADDRESS, ADDRESS));
@@ -1327,12 +1453,12 @@ final class C {
 
   private static final class Call_listener_fd {
     static final MethodHandle HANDLE = Library.critical("lapwing_listener_fd",
-        FunctionDescriptor.of(JAVA_INT, ADDRESS));
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, ADDRESS));
   }
 
-  static int listener_fd(MemorySegment listener) {
+  static int listener_fd(MemorySegment listener, MemorySegment fd, MemorySegment error) {
     try {
-      return (int) Call_listener_fd.HANDLE.invokeExact(listener);
+      return (int) Call_listener_fd.HANDLE.invokeExact(listener, fd, error);
     } catch (Throwable e) {
       throw Library.unexpected(e);
     }
@@ -1522,13 +1648,27 @@ final class C {
 
   private static final class Call_channel_finish {
     static final MethodHandle HANDLE = Library.call("lapwing_channel_finish",
-        FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG, ADDRESS, ADDRESS));
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, ADDRESS, ADDRESS));
   }
 
-  static int channel_finish(MemorySegment channel, long call, long timeout_ns, MemorySegment reply,
+  static int channel_finish(MemorySegment channel, long call, MemorySegment reply,
       MemorySegment error) {
     try {
-      return (int) Call_channel_finish.HANDLE.invokeExact(channel, call, timeout_ns, reply, error);
+      return (int) Call_channel_finish.HANDLE.invokeExact(channel, call, reply, error);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_channel_finish_any {
+    static final MethodHandle HANDLE = Library.call("lapwing_channel_finish_any",
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, ADDRESS, ADDRESS));
+  }
+
+  static int channel_finish_any(MemorySegment channel, long timeout_ns, MemorySegment reply,
+      MemorySegment error) {
+    try {
+      return (int) Call_channel_finish_any.HANDLE.invokeExact(channel, timeout_ns, reply, error);
     } catch (Throwable e) {
       throw Library.unexpected(e);
     }
@@ -1591,12 +1731,12 @@ final class C {
 
   private static final class Call_channel_fd {
     static final MethodHandle HANDLE = Library.critical("lapwing_channel_fd",
-        FunctionDescriptor.of(JAVA_INT, ADDRESS));
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, ADDRESS));
   }
 
-  static int channel_fd(MemorySegment channel) {
+  static int channel_fd(MemorySegment channel, MemorySegment fd, MemorySegment error) {
     try {
-      return (int) Call_channel_fd.HANDLE.invokeExact(channel);
+      return (int) Call_channel_fd.HANDLE.invokeExact(channel, fd, error);
     } catch (Throwable e) {
       throw Library.unexpected(e);
     }

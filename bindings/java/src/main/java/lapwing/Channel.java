@@ -47,11 +47,12 @@ public abstract sealed class Channel extends Handle permits Producer, Consumer, 
     }
   }
 
-  /** For an event loop in native code: the descriptor to poll after {@code arm}; -1: closed. */
+  /** For an event loop in native code: the descriptor to poll after {@code arm}. CLOSED: it was closed. */
   public int fd() {
     MemorySegment channel = enter();
     try {
-      return C.channel_fd(channel);
+      LapwingException.check(C.channel_fd(channel, out, error), error);
+      return out.get(ValueLayout.JAVA_INT, 0);
     } finally {
       exit();
     }

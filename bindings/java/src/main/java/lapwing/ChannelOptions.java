@@ -5,17 +5,20 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 
-/** Of what this side of a channel sends; a consumer ignores sizes. Each option has a default. */
+/**
+ * Of what this side of a channel sends; a consumer ignores sizes. Each option has a default: of an option
+ * that is not given, or is null.
+ */
 public final class ChannelOptions {
   private int flags;
   private String name;
-  private long capacity;
-  private int messageBytesMax;
-  private int callWindow;
+  private Long capacity;
+  private Integer messageBytesMax;
+  private Integer callWindow;
   private WaitMode wait;
   private int numaNode;
   private int peerUid;
-  private Duration retry = Duration.ZERO;
+  private Duration retry;
 
   /** For people: {@code lapwing info} shows it. */
   public ChannelOptions name(String name) {
@@ -79,7 +82,7 @@ public final class ChannelOptions {
     return flag(C.CHANNEL_PEER_UID, true);
   }
 
-  /** Of connect: for how long it tries again while nobody listens. */
+  /** Of connect: for how long it tries again while nobody listens; zero by default. */
   public ChannelOptions retry(Duration retry) {
     this.retry = Options.span("retry", retry);
     return this;
@@ -91,16 +94,17 @@ public final class ChannelOptions {
   }
 
   MemorySegment write(Arena arena) {
-    MemorySegment to = Text.struct(arena, C.channel_options.SIZE);
+    MemorySegment to = arena.allocate(C.channel_options.SIZE, 8);
+    C.channel_options_init(to, (int) C.channel_options.SIZE);
     to.set(ValueLayout.JAVA_INT, C.channel_options.flags, flags);
     to.set(ValueLayout.ADDRESS, C.channel_options.name, Text.in(arena, name));
-    to.set(ValueLayout.JAVA_LONG, C.channel_options.capacity, capacity);
-    to.set(ValueLayout.JAVA_INT, C.channel_options.message_bytes_max, messageBytesMax);
-    to.set(ValueLayout.JAVA_INT, C.channel_options.call_window, callWindow);
-    to.set(ValueLayout.JAVA_INT, C.channel_options.wait, wait == null ? 0 : wait.number);
+    Options.put(to, C.channel_options.capacity, capacity);
+    Options.put(to, C.channel_options.message_bytes_max, messageBytesMax);
+    Options.put(to, C.channel_options.call_window, callWindow);
+    Options.put(to, C.channel_options.wait, wait == null ? null : wait.number);
     to.set(ValueLayout.JAVA_INT, C.channel_options.numa_node, numaNode);
     to.set(ValueLayout.JAVA_INT, C.channel_options.peer_uid, peerUid);
-    to.set(ValueLayout.JAVA_LONG, C.channel_options.retry_ns, Lapwing.nanos(retry));
+    Options.put(to, C.channel_options.retry_ns, retry);
     return to;
   }
 }

@@ -20,13 +20,25 @@ public final class Cursor extends Handle {
    */
   public record Commit(Position position, long outputBytes, long outputFile) {}
 
+  private static final Duration OPEN_TIMEOUT = Duration.ofSeconds(1); // as in C++
+
   private Cursor(MemorySegment pointer) {
     super("cursor", pointer, null, C::cursor_destroy);
+  }
+
+  /** Waits at most 1 s for another process to close the file. */
+  public static Cursor open(Path path) {
+    return open(path, OPEN_TIMEOUT);
   }
 
   /** Of which commits survive a kill of the process, and a power cut only if the kernel wrote them. */
   public static Cursor open(Path path, Duration timeout) {
     return open(path, 0, timeout);
+  }
+
+  /** Waits at most 1 s for another process to close the file. */
+  public static Cursor openDurable(Path path) {
+    return openDurable(path, OPEN_TIMEOUT);
   }
 
   /** Of which no power cut takes a commit back. Each one costs a sync. */

@@ -23,6 +23,7 @@ import java.util.List;
  */
 public final class Duplex extends Channel {
   private final MemorySegment reply = Text.struct(Arena.ofAuto(), C.reply.SIZE);
+  private final MemorySegment request = Text.struct(Arena.ofAuto(), C.request.SIZE);
 
   Duplex(MemorySegment pointer) {
     super("duplex", pointer);
@@ -72,7 +73,7 @@ public final class Duplex extends Channel {
   public Reply finish(long call) {
     MemorySegment channel = enter();
     try {
-      LapwingException.check(C.channel_finish(channel, call, -1, reply, error), error);
+      LapwingException.check(C.channel_finish(channel, call, reply, error), error);
       return Reply.of(ErrorCode.OK, reply);
     } finally {
       exit();
@@ -88,7 +89,7 @@ public final class Duplex extends Channel {
     MemorySegment channel = enter();
     try {
       reply.set(ValueLayout.JAVA_LONG, C.reply.call, 0L);
-      int result = C.channel_finish(channel, 0, Waits.first(timeoutNs), reply, error);
+      int result = C.channel_finish_any(channel, Waits.first(timeoutNs), reply, error);
       if (reply.get(ValueLayout.JAVA_LONG, C.reply.call) == 0 && Waits.goesOn(result, timeoutNs)) {
         result = finishRest(channel, timeoutNs);
       }
@@ -105,7 +106,7 @@ public final class Duplex extends Channel {
   private int finishRest(MemorySegment channel, long timeoutNs) {
     int[] ended = {C.ERROR_TIMED_OUT};
     Waits.rest(timeoutNs, slice -> {
-      ended[0] = C.channel_finish(channel, 0, slice, reply, error);
+      ended[0] = C.channel_finish_any(channel, slice, reply, error);
       return reply.get(ValueLayout.JAVA_LONG, C.reply.call) != 0 ? C.OK : ended[0];
     });
     return ended[0];
@@ -128,11 +129,11 @@ public final class Duplex extends Channel {
     long timeoutNs = Lapwing.nanos(timeout);
     MemorySegment channel = enter();
     try {
-      int result = C.channel_next(channel, Waits.first(timeoutNs), reply, error);
+      int result = C.channel_next(channel, Waits.first(timeoutNs), request, error);
       if (Waits.goesOn(result, timeoutNs)) {
-        result = Waits.rest(timeoutNs, slice -> C.channel_next(channel, slice, reply, error));
+        result = Waits.rest(timeoutNs, slice -> C.channel_next(channel, slice, request, error));
       }
-      return LapwingException.came(result, timeoutNs, error) ? Request.of(reply) : null;
+      return LapwingException.came(result, timeoutNs, error) ? Request.of(request) : null;
     } finally {
       exit();
     }

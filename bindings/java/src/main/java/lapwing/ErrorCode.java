@@ -72,6 +72,8 @@ public enum ErrorCode {
   FORKED(C.ERROR_FORKED),
   /** An event stands before the next record: read it. */
   EVENT_DUE(C.ERROR_EVENT_DUE),
+  /** The publisher did not answer while a subscriber joined. The subscriber has ended. */
+  NO_ANSWER(C.ERROR_NO_ANSWER),
   /** A number of a later release: {@link LapwingException#number()}. */
   UNKNOWN(-1);
 

@@ -18,7 +18,7 @@ import java.util.UUID;
  * @param journalId null: none
  * @param sessionId null: none
  * @param schema of the records that follow
- * @param isDescribed {@link Schema#ofBus} has their fields
+ * @param isDescribed {@link Subscriber#schema()} has their fields
  * @param isFirstSession of SESSION: the first one of this subscriber
  * @param stateEntries of SNAPSHOT_COMPLETE: of the state
  * @param fold of the state that was loaded

@@ -11,6 +11,12 @@ public final class Lapwing {
   /** The timeout of a call that waits without end. */
   public static final Duration FOREVER = ChronoUnit.FOREVER.getDuration();
 
+  /** An option that is a duration: what it is for never happens. */
+  public static final Duration NEVER = FOREVER;
+
+  /** {@link PublisherOptions#syncInterval}: only {@link Publisher#flush} makes records durable. */
+  public static final Duration ON_REQUEST = FOREVER;
+
   /** Prices are multiples of 1e-9: so many are 1. */
   public static final long PRICE_SCALE = 1_000_000_000;
 
@@ -34,11 +40,11 @@ public final class Lapwing {
     return (Library.ABI >>> 16) + "." + (Library.ABI & 0xffff);
   }
 
-  /** What C takes for it: nanoseconds, or -1 for a timeout without end. */
+  /** What C takes for it: nanoseconds, or -1 for a duration without end. */
   static long nanos(Duration timeout) {
     long seconds = timeout.getSeconds();
     if (seconds >= SECONDS_MAX) {
-      return -1;
+      return C.FOREVER;
     }
     if (seconds < 0) {
       throw new LapwingException(ErrorCode.INVALID_ARGUMENT,

@@ -92,11 +92,15 @@ public final class Listener extends Handle {
     }
   }
 
-  /** Readable when the call that was made last, accept or tend, has something to do; -1: handed over. */
+  /**
+   * For an event loop in native code. Readable when the call that was made last, accept or tend, has
+   * something to do. CLOSED: handed over.
+   */
   public int fd() {
     MemorySegment listener = enter();
     try {
-      return C.listener_fd(listener);
+      LapwingException.check(C.listener_fd(listener, out, error), error);
+      return out.get(ValueLayout.JAVA_INT, 0);
     } finally {
       exit();
     }

@@ -34,9 +34,9 @@ public final class Log {
       // A thread of the library must not enter a virtual machine that has ended.
       Runtime.getRuntime().addShutdownHook(new Thread(Log::drop, "lapwing-log-end"));
     }
-    C.log_set(MemorySegment.NULL, MemorySegment.NULL, 0); // the last target has returned
+    C.log_set(MemorySegment.NULL, MemorySegment.NULL); // the last target has returned
     Log.target = java.util.Objects.requireNonNull(target);
-    C.log_set(callback, MemorySegment.NULL, 0);
+    C.log_set(callback, MemorySegment.NULL);
   }
 
   /** Gives the lines to {@code System.Logger} "lapwing". */
@@ -46,12 +46,12 @@ public final class Log {
 
   /** Puts lines into a queue of 256, which {@link #read()} empties. Where it is full the oldest goes. */
   public static synchronized void toQueue() {
-    C.log_set(MemorySegment.NULL, MemorySegment.NULL, 1);
+    C.log_queue();
   }
 
   /** Lines are dropped again. */
   public static synchronized void drop() {
-    C.log_set(MemorySegment.NULL, MemorySegment.NULL, 0);
+    C.log_set(MemorySegment.NULL, MemorySegment.NULL);
   }
 
   /** The oldest line of the queue; null: there is none. */

@@ -1,12 +1,14 @@
 package lapwing;
 
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 
 /** Checks of options. Their errors name the option and its valid values. */
 final class Options {
   private Options() {}
 
-  /** A size or a count: 0 is the default. */
+  /** A size or a count. */
   static long size(String name, long value) {
     if (value < 0) {
       throw new LapwingException(ErrorCode.INVALID_ARGUMENT,
@@ -19,12 +21,31 @@ final class Options {
     return (int) size(name, (long) value);
   }
 
-  /** A time span: zero is the default. */
+  /** A time span; null: the default. */
   static Duration span(String name, Duration value) {
-    if (value.isNegative()) {
+    if (value != null && value.isNegative()) {
       throw new LapwingException(ErrorCode.INVALID_ARGUMENT,
           name + " is " + value + "; it can be: zero or more");
     }
     return value;
+  }
+
+  /** Leaves the default in a struct if the value is null. */
+  static void put(MemorySegment to, long offset, Duration value) {
+    if (value != null) {
+      to.set(ValueLayout.JAVA_LONG, offset, Lapwing.nanos(value));
+    }
+  }
+
+  static void put(MemorySegment to, long offset, Long value) {
+    if (value != null) {
+      to.set(ValueLayout.JAVA_LONG, offset, value);
+    }
+  }
+
+  static void put(MemorySegment to, long offset, Integer value) {
+    if (value != null) {
+      to.set(ValueLayout.JAVA_INT, offset, value);
+    }
   }
 }

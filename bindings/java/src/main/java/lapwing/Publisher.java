@@ -30,7 +30,8 @@ public final class Publisher extends Handle {
 
   private Publisher(MemorySegment pointer, Path directory) {
     super("publisher", pointer, C::publisher_interrupt, C::publisher_destroy);
-    types = new RowTypes(directory, null);
+    Path absolute = directory.toAbsolutePath();
+    types = new RowTypes(() -> Schema.ofBus(absolute), "Schema.ofBus()");
     recordBytes = inspect().recordBytes();
   }
 

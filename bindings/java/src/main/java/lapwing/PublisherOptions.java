@@ -6,7 +6,10 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/** What a publisher publishes, and how it keeps it. Each option has a default. */
+/**
+ * What a publisher publishes, and how it keeps it. Each option has a default: of an option that is not
+ * given, or is null.
+ */
 public final class PublisherOptions {
   /** What publishing does when the journal is a whole ring behind. */
   public enum OnJournalLag {
@@ -45,13 +48,13 @@ public final class PublisherOptions {
   private long capacity;
   private Path ringDirectory;
   private Path journalDirectory;
-  private long segmentBytes;
-  private Duration syncInterval = Duration.ZERO;
+  private Long segmentBytes;
+  private Duration syncInterval;
   private long retainBytes;
-  private Duration retainAge = Duration.ZERO;
+  private Duration retainAge;
   private OnJournalLag onJournalLag;
   private OnJournalFailure onJournalFailure;
-  private byte[] metadata = {};
+  private byte[] metadata;
   private long sourceId;
   private long sourceOffset;
 
@@ -100,6 +103,14 @@ public final class PublisherOptions {
     return flag(C.PUBLISHER_HUGE_PAGES, hugePages);
   }
 
+  /**
+   * The program sets the field ts_recv of each record to its time of publishing: subscribers measure
+   * ages from it ({@link SubscriberOptions#measureEvery}).
+   */
+  public PublisherOptions restamped(boolean restamped) {
+    return flag(C.PUBLISHER_RESTAMPED, restamped);
+  }
+
   /** The source of {@link #source} goes on where the journal says. */
   public PublisherOptions resume(boolean resume) {
     return flag(C.PUBLISHER_RESUME, resume);
@@ -129,7 +140,7 @@ public final class PublisherOptions {
     return this;
   }
 
-  /** 10 ms by default; {@link Lapwing#FOREVER}: on request only. */
+  /** How often records are made durable: 10 ms by default, or {@link Lapwing#ON_REQUEST}. */
   public PublisherOptions syncInterval(Duration interval) {
     this.syncInterval = Options.span("syncInterval", interval);
     return this;
@@ -141,7 +152,7 @@ public final class PublisherOptions {
     return this;
   }
 
-  /** Likewise, by the age of a segment's newest record; zero: no limit. */
+  /** The oldest segments are removed by the age of their newest record; never by default. */
   public PublisherOptions retainAge(Duration age) {
     this.retainAge = Options.span("retainAge", age);
     return this;
@@ -161,7 +172,7 @@ public final class PublisherOptions {
 
   /** Raw DBN metadata of the feed. */
   public PublisherOptions metadata(byte[] metadata) {
-    this.metadata = metadata.clone();
+    this.metadata = metadata == null ? null : metadata.clone();
     return this;
   }
 
@@ -178,7 +189,8 @@ public final class PublisherOptions {
   }
 
   MemorySegment write(Arena arena, Path directory) {
-    MemorySegment to = Text.struct(arena, C.publisher_options.SIZE);
+    MemorySegment to = arena.allocate(C.publisher_options.SIZE, 8);
+    C.publisher_options_init(to, (int) C.publisher_options.SIZE);
     to.set(ValueLayout.JAVA_INT, C.publisher_options.flags, flags);
     to.set(ValueLayout.ADDRESS, C.publisher_options.directory, Text.in(arena, directory));
     to.set(ValueLayout.ADDRESS, C.publisher_options.name, Text.in(arena, name));
@@ -190,19 +202,19 @@ public final class PublisherOptions {
     to.set(ValueLayout.ADDRESS, C.publisher_options.ring_directory, Text.in(arena, ringDirectory));
     to.set(ValueLayout.ADDRESS, C.publisher_options.journal_directory,
         Text.in(arena, journalDirectory));
-    to.set(ValueLayout.JAVA_LONG, C.publisher_options.segment_bytes, segmentBytes);
-    to.set(ValueLayout.JAVA_LONG, C.publisher_options.sync_interval_ns,
-        Lapwing.nanos(syncInterval));
+    Options.put(to, C.publisher_options.segment_bytes, segmentBytes);
+    Options.put(to, C.publisher_options.sync_interval_ns, syncInterval);
     to.set(ValueLayout.JAVA_LONG, C.publisher_options.retain_bytes, retainBytes);
-    to.set(ValueLayout.JAVA_LONG, C.publisher_options.retain_age_ns, Lapwing.nanos(retainAge));
-    to.set(ValueLayout.JAVA_INT, C.publisher_options.on_journal_lag, onJournalLag == null ? 0 : onJournalLag.number);
-    to.set(ValueLayout.JAVA_INT, C.publisher_options.on_journal_failure,
-        onJournalFailure == null ? 0 : onJournalFailure.number);
-    if (metadata.length > 0) {
+    Options.put(to, C.publisher_options.retain_age_ns, retainAge);
+    Options.put(to, C.publisher_options.on_journal_lag,
+        onJournalLag == null ? null : onJournalLag.number);
+    Options.put(to, C.publisher_options.on_journal_failure,
+        onJournalFailure == null ? null : onJournalFailure.number);
+    if (metadata != null && metadata.length > 0) {
       to.set(ValueLayout.ADDRESS, C.publisher_options.metadata,
           arena.allocateFrom(ValueLayout.JAVA_BYTE, metadata));
+      to.set(ValueLayout.JAVA_LONG, C.publisher_options.metadata_bytes, metadata.length);
     }
-    to.set(ValueLayout.JAVA_LONG, C.publisher_options.metadata_bytes, metadata.length);
     to.set(ValueLayout.JAVA_LONG, C.publisher_options.source_id, sourceId);
     to.set(ValueLayout.JAVA_LONG, C.publisher_options.source_offset, sourceOffset);
     return to;

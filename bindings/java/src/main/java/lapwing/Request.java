@@ -11,9 +11,9 @@ import java.lang.foreign.ValueLayout;
  * @param payload read-only, in memory of its own
  */
 public record Request(long call, int type, MemorySegment payload) {
-  static Request of(MemorySegment reply) {
-    MemorySegment message = reply.asSlice(C.reply.message, C.message.SIZE);
-    return new Request(reply.get(ValueLayout.JAVA_LONG, C.reply.call),
+  static Request of(MemorySegment request) {
+    MemorySegment message = request.asSlice(C.request.message, C.message.SIZE);
+    return new Request(request.get(ValueLayout.JAVA_LONG, C.request.call),
         message.get(ValueLayout.JAVA_INT, C.message.type), Channel.copied(message));
   }
 

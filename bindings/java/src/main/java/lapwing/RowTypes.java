@@ -1,21 +1,22 @@
 package lapwing;
 
-import java.nio.file.Path;
+import java.util.function.Supplier;
 
 /**
- * Compares schemas of rows with the records of one bus, each schema once. One thread at a time, as the
+ * Compares schemas of rows with the records of a session, each schema once. One thread at a time, as the
  * object that it belongs to.
  */
 final class RowTypes {
-  private final Path directory;
-  private final String session; // the schema of the session; null: that of the bus as it is
+  private final Supplier<Schema> source;
+  private final String sourceName; // as a program calls it
   private boolean isLoaded;
   private Schema described; // null: the records are not described
   private Schema fitting; // the last one that fits
 
-  RowTypes(Path directory, String session) {
-    this.directory = directory.toAbsolutePath();
-    this.session = session;
+  /** NOT_FOUND of the source: the records are not described. */
+  RowTypes(Supplier<Schema> source, String sourceName) {
+    this.source = source;
+    this.sourceName = sourceName;
   }
 
   /** RECORD_SIZE: the fields of the row's schema differ from those of the records. */
@@ -37,17 +38,15 @@ final class RowTypes {
       if (difference != null) {
         throw new LapwingException(ErrorCode.RECORD_SIZE, "a row of " + given.name()
             + " is not a record of this bus, " + described.name() + ": " + difference
-            + ". Allocate rows by Schema.ofBus().");
+            + ". Allocate rows by " + sourceName + ".");
       }
     }
     fitting = given;
   }
 
-  /** null also if the bus now has another schema than the session. */
   private Schema load() {
     try {
-      Schema found = Schema.ofBus(directory);
-      return session == null || session.equals(found.name()) ? found : null;
+      return source.get();
     } catch (LapwingException e) {
       if (e.code() == ErrorCode.NOT_FOUND) {
         return null;

@@ -14,7 +14,7 @@ import java.util.List;
  * LAPWING_RECORD is read by name, without a line that is written for it:
  *
  * <pre>{@code
- * Schema schema = Schema.ofBus(Path.of("./desk"));
+ * Schema schema = subscriber.schema();
  * Field price = schema.field("price");
  * row.getLong(price);
  * }</pre>
@@ -32,7 +32,10 @@ public record Schema(String name, int version, int recordBytes, long hash, List<
     return load(null, name);
   }
 
-  /** That of the records of a bus. {@link ErrorCode#NOT_FOUND}: they are not described. */
+  /**
+   * That of the records of a bus, as it is on disk now: {@link Subscriber#schema()} is that of the
+   * records which a subscriber delivers. {@link ErrorCode#NOT_FOUND}: they are not described.
+   */
   public static Schema ofBus(Path directory) {
     return load(directory, null);
   }
@@ -42,13 +45,26 @@ public record Schema(String name, int version, int recordBytes, long hash, List<
       MemorySegment error = LapwingException.memory(arena);
       MemorySegment where = Text.in(arena, directory);
       MemorySegment what = Text.in(arena, name);
+      return load(error, (schema, fields, fieldsMax, text, textBytesMax) ->
+          C.schema_fields(where, what, schema, fields, fieldsMax, text, textBytesMax, error));
+    }
+  }
+
+  /** A function of C that fills in a description, as far as the memory goes. */
+  interface Source {
+    int fill(MemorySegment schema, MemorySegment fields, long fieldsMax, MemorySegment text,
+        long textBytesMax);
+  }
+
+  static Schema load(MemorySegment error, Source source) {
+    try (Arena arena = Arena.ofConfined()) {
       MemorySegment schema = Text.struct(arena, C.schema.SIZE);
       long count = 0;
       long textBytes = 0;
       for (;;) {
         MemorySegment fields = arena.allocate(count * C.field.SIZE, 8);
         MemorySegment text = arena.allocate(textBytes);
-        int result = C.schema_fields(where, what, schema, fields, count, text, textBytes, error);
+        int result = source.fill(schema, fields, count, text, textBytes);
         long countNow = schema.get(ValueLayout.JAVA_LONG, C.schema.field_count);
         long textNow = schema.get(ValueLayout.JAVA_LONG, C.schema.text_bytes);
         if (result == C.OK && countNow <= count && textNow <= textBytes) {

@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
+import java.util.Optional;
 import java.util.concurrent.Flow;
 
 /**
@@ -15,21 +16,18 @@ import java.util.concurrent.Flow;
  * <p>Threads: one at a time, any; {@link #interrupt()} and {@link #close()} at any time.
  */
 public final class Subscriber extends Handle {
-  /** What {@link #take} returns when nothing came. */
+  /** What {@link #readOne} returns when nothing came. */
   public static final long NOTHING = 0;
 
-  /** What {@link #take} returns when an event or a state stands before the next record: read it. */
+  /** What {@link #readOne} returns when an event or a state stands before the next record: read it. */
   public static final long EVENT_DUE = -1;
 
   private final boolean isSparse;
-  private final Path directory;
   private RowTypes types; // of the session; null before the first one, and if it is not described
-  private Batch noRows; // made when take() needs the words of an end
 
-  private Subscriber(MemorySegment pointer, boolean isSparse, Path directory) {
+  private Subscriber(MemorySegment pointer, boolean isSparse) {
     super("subscriber", pointer, C::subscriber_interrupt, C::subscriber_destroy);
     this.isSparse = isSparse;
-    this.directory = directory;
   }
 
   /** With the options' defaults: live, and gaps are filled. */
@@ -44,7 +42,7 @@ public final class Subscriber extends Handle {
       MemorySegment opened = arena.allocate(ValueLayout.ADDRESS);
       LapwingException.check(
           C.subscriber_open(options.write(arena, directory), opened, error), error);
-      return new Subscriber(opened.get(ValueLayout.ADDRESS, 0), options.isSparse(), directory);
+      return new Subscriber(opened.get(ValueLayout.ADDRESS, 0), options.isSparse());
     }
   }
 
@@ -88,7 +86,7 @@ public final class Subscriber extends Handle {
   /** Each session describes its records. */
   private void note(Event event) {
     if (event.kind() == Event.Kind.SESSION || event.kind() == Event.Kind.RESET) {
-      types = event.isDescribed() ? new RowTypes(directory, event.schema()) : null;
+      types = event.isDescribed() ? new RowTypes(this::schema, "Subscriber.schema()") : null;
     }
   }
 
@@ -100,61 +98,75 @@ public final class Subscriber extends Handle {
   /**
    * The next record and nothing else, the fast path: its sequence, or {@link #NOTHING}, or
    * {@link #EVENT_DUE}. The row must be allocated, with the size of the bus's records. RECORD_SIZE: it
-   * has another size, or was allocated for a schema with other fields than the bus describes.
+   * has another size, or was allocated for a schema with other fields than {@link #schema()}.
    *
    * <p>With {@link Lapwing#NOW} a garbage collection waits for the call to return. It is short, but for
    * records that come from the journal: the disk may have to read them.
    */
-  public long take(Row row, Duration timeout) {
+  public long readOne(Row row, Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
     MemorySegment record = row.memory();
     if (record.isReadOnly()) {
       throw new LapwingException(ErrorCode.INVALID_ARGUMENT,
-          "the row is one of a batch or a view, and read-only; take into one of Row.allocate()");
+          "the row is one of a batch or a view, and read-only; read into one of Row.allocate()");
     }
     if (types != null) {
       types.check(row);
     }
     MemorySegment subscriber = enter();
     try {
+      long bytes = record.byteSize();
       int result = timeoutNs == 0
-          ? C.subscriber_take_now(subscriber, record, record.byteSize(), 0, out)
-          : C.subscriber_take(subscriber, record, record.byteSize(), Waits.first(timeoutNs), out);
+          ? C.subscriber_read_one_now(subscriber, record, bytes, 0, out, error)
+          : C.subscriber_read_one(subscriber, record, bytes, Waits.first(timeoutNs), out, error);
       if (Waits.goesOn(result, timeoutNs)) {
         result = Waits.rest(timeoutNs,
-            slice -> C.subscriber_take(subscriber, record, record.byteSize(), slice, out));
+            slice -> C.subscriber_read_one(subscriber, record, bytes, slice, out, error));
       }
-      if (result == C.OK) {
-        long sequence = out.get(ValueLayout.JAVA_LONG, 0);
-        row.sequence(sequence);
-        return sequence;
+      if (result == C.ERROR_EVENT_DUE) {
+        return EVENT_DUE;
       }
-      return withoutRecord(subscriber, result, timeoutNs, record.byteSize());
+      if (!LapwingException.came(result, timeoutNs, error)) {
+        return NOTHING;
+      }
+      long sequence = out.get(ValueLayout.JAVA_LONG, 0);
+      row.sequence(sequence);
+      return sequence;
     } finally {
       exit();
     }
   }
 
-  private long withoutRecord(MemorySegment subscriber, int result, long timeoutNs, long bytes) {
-    switch (result) {
-      case C.ERROR_EVENT_DUE:
-        return EVENT_DUE;
-      case C.ERROR_RECORD_SIZE:
-        throw new LapwingException(ErrorCode.RECORD_SIZE, "the records of this bus are not of "
-            + bytes + " bytes; inspect().recordBytes() is their size");
-      case C.ERROR_INTERRUPTED, C.ERROR_MISUSE, C.ERROR_FORKED:
-        throw LapwingException.of(result);
-      case C.ERROR_WOULD_BLOCK, C.ERROR_TIMED_OUT:
-        LapwingException.came(result, timeoutNs, error);
-        return NOTHING;
-      default: // the end, of which read() has the words
-        if (noRows == null) {
-          noRows = Batch.ofBytes(1, 0);
+  /**
+   * The description of the records, as of the last SESSION or RESET event: the next session may have
+   * other fields in records of the same size. NOT_FOUND: the records are not described. MISUSE: no
+   * session was delivered yet.
+   */
+  public Schema schema() {
+    MemorySegment subscriber = enter();
+    try {
+      return Schema.load(error, (schema, fields, fieldsMax, text, textBytesMax) ->
+          C.subscriber_schema(subscriber, schema, fields, fieldsMax, text, textBytesMax, error));
+    } finally {
+      exit();
+    }
+  }
+
+  /** How old records were when they were delivered; empty: no age was measured. */
+  public Optional<Ages> ages() {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment ages = Text.struct(arena, C.ages.SIZE);
+      MemorySegment subscriber = enter();
+      try {
+        int result = C.subscriber_ages(subscriber, ages, error);
+        if (result == C.ERROR_NOT_FOUND) {
+          return Optional.empty();
         }
-        if (C.subscriber_read(subscriber, noRows.memory(), 0, error) == result) {
-          throw LapwingException.of(result, error, 0);
-        }
-        throw LapwingException.of(result);
+        LapwingException.check(result, error);
+      } finally {
+        exit();
+      }
+      return Optional.of(Ages.of(ages));
     }
   }
 

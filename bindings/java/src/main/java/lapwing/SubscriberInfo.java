@@ -15,7 +15,7 @@ import java.util.UUID;
  * @param lag records behind it
  * @param durable no power cut takes a record up to here back
  * @param isLive it reads the ring, at most behindRecords behind
- * @param isDescribed {@link Schema#ofBus} has the fields
+ * @param isDescribed {@link Subscriber#schema()} has the fields
  * @param records delivered; first and last are of those since the last reset
  * @param inState after a gap, not delivered since a state has them
  * @param stateEntries of all states

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 
-/** How a subscriber reads. Each option has a default; a duration of zero is the default, too. */
+/** How a subscriber reads. Each option has a default: of an option that is not given, or is null. */
 public final class SubscriberOptions {
   /** What happens at a gap. */
   public enum OnGap {
@@ -33,16 +33,18 @@ public final class SubscriberOptions {
   private WaitMode wait;
   private boolean endAtClose;
   private boolean conflate;
-  private Duration conflateInterval = Duration.ZERO;
-  private int conflateKeysMax;
+  private boolean observes;
+  private Duration conflateInterval;
+  private Integer conflateKeysMax;
   private String fold;
   private String expect;
   private List<String> instruments = List.of();
-  private Duration reattach = Duration.ZERO;
-  private Duration flushTimeout = Duration.ZERO;
-  private Duration staleAfter = Duration.ZERO;
+  private Duration reattach;
+  private Duration flushTimeout;
+  private Duration staleAfter;
   private int behindRecords;
-  private Duration behind = Duration.ZERO;
+  private Duration behindTime;
+  private int measureEvery;
 
   /** Shown by {@code lapwing subscribers}. */
   public SubscriberOptions name(String name) {
@@ -52,7 +54,7 @@ public final class SubscriberOptions {
 
   /** Where it begins; live is the default. */
   public SubscriberOptions start(Start start) {
-    this.start = start;
+    this.start = start == null ? Start.live() : start;
     return this;
   }
 
@@ -74,14 +76,19 @@ public final class SubscriberOptions {
     return this;
   }
 
-  /** Of each key only the newest record, once an interval; zero: 250 ms. */
+  /** Of each key only the newest record, once in 250 ms. */
+  public SubscriberOptions conflate() {
+    return conflate(null);
+  }
+
+  /** Of each key only the newest record, once an interval. */
   public SubscriberOptions conflate(Duration interval) {
     this.conflate = true;
     this.conflateInterval = Options.span("conflate", interval);
     return this;
   }
 
-  /** More keys than that end an interval early; 0: 65,536. */
+  /** More keys than that end an interval early; 65,536 by default. */
   public SubscriberOptions conflateKeysMax(int keys) {
     this.conflateKeysMax = Options.size("conflateKeysMax", keys);
     return this;
@@ -110,33 +117,45 @@ public final class SubscriberOptions {
     return this;
   }
 
-  /** For how long a bus or a publisher is waited for; zero: 30 s. */
+  /** How long to wait for a bus or a publisher: 30 s by default, or {@link Lapwing#FOREVER}. */
   public SubscriberOptions reattach(Duration reattach) {
     this.reattach = Options.span("reattach", reattach);
     return this;
   }
 
-  /** How long the publisher may take for the join; zero: 10 s. */
+  /** How long the publisher may take for the join: 10 s by default, or {@link Lapwing#FOREVER}. */
   public SubscriberOptions flushTimeout(Duration timeout) {
     this.flushTimeout = Options.span("flushTimeout", timeout);
     return this;
   }
 
-  /** After such a silence comes the event STALE; zero: never. */
+  /** After such a silence comes the event STALE; {@link Lapwing#NEVER} by default. */
   public SubscriberOptions staleAfter(Duration silence) {
     this.staleAfter = Options.span("staleAfter", silence);
     return this;
   }
 
-  /** The events BEHIND and LIVE go by so many records; 0: not by this measure. */
+  /** The events BEHIND and LIVE go by so many records; 0, the default: not by this measure. */
   public SubscriberOptions behindRecords(int records) {
     this.behindRecords = Options.size("behindRecords", records);
     return this;
   }
 
-  /** The events BEHIND and LIVE go by that time; zero: not by this measure. */
-  public SubscriberOptions behind(Duration time) {
-    this.behind = Options.span("behind", time);
+  /** The events BEHIND and LIVE go by that time; {@link Lapwing#NEVER} by default. */
+  public SubscriberOptions behindTime(Duration time) {
+    this.behindTime = Options.span("behindTime", time);
+    return this;
+  }
+
+  /** Measures the age of every Nth record: {@link Subscriber#ages()}; 0, the default: of none. */
+  public SubscriberOptions measureEvery(int records) {
+    this.measureEvery = Options.size("measureEvery", records);
+    return this;
+  }
+
+  /** The subscriber shows records to operators: its gaps and losses do not count in the bus's totals. */
+  public SubscriberOptions observes(boolean observes) {
+    this.observes = observes;
     return this;
   }
 
@@ -146,14 +165,16 @@ public final class SubscriberOptions {
   }
 
   MemorySegment write(Arena arena, Path directory) {
-    MemorySegment to = Text.struct(arena, C.subscriber_options.SIZE);
+    MemorySegment to = arena.allocate(C.subscriber_options.SIZE, 8);
+    C.subscriber_options_init(to, (int) C.subscriber_options.SIZE);
     to.set(ValueLayout.JAVA_INT, C.subscriber_options.flags,
-        (endAtClose ? C.SUBSCRIBER_END_AT_CLOSE : 0) | (conflate ? C.SUBSCRIBER_CONFLATE : 0));
+        (endAtClose ? C.SUBSCRIBER_END_AT_CLOSE : 0) | (conflate ? C.SUBSCRIBER_CONFLATE : 0)
+            | (observes ? C.SUBSCRIBER_OBSERVES : 0));
     to.set(ValueLayout.ADDRESS, C.subscriber_options.directory, Text.in(arena, directory));
     to.set(ValueLayout.ADDRESS, C.subscriber_options.name, Text.in(arena, name));
     to.set(ValueLayout.JAVA_INT, C.subscriber_options.start, start.kind);
-    to.set(ValueLayout.JAVA_INT, C.subscriber_options.on_gap, onGap == null ? 0 : onGap.number);
-    to.set(ValueLayout.JAVA_INT, C.subscriber_options.wait, wait == null ? 0 : wait.number);
+    Options.put(to, C.subscriber_options.on_gap, onGap == null ? null : onGap.number);
+    Options.put(to, C.subscriber_options.wait, wait == null ? null : wait.number);
     to.set(ValueLayout.JAVA_INT, C.subscriber_options.behind_records, behindRecords);
     to.set(ValueLayout.JAVA_LONG, C.subscriber_options.start_value, start.value);
     if (start.position != null) {
@@ -168,14 +189,13 @@ public final class SubscriberOptions {
     to.set(ValueLayout.ADDRESS, C.subscriber_options.instruments,
         instruments.isEmpty() ? MemorySegment.NULL : symbols);
     to.set(ValueLayout.JAVA_LONG, C.subscriber_options.instrument_count, instruments.size());
-    to.set(ValueLayout.JAVA_LONG, C.subscriber_options.reattach_ns, Lapwing.nanos(reattach));
-    to.set(ValueLayout.JAVA_LONG, C.subscriber_options.flush_timeout_ns,
-        Lapwing.nanos(flushTimeout));
-    to.set(ValueLayout.JAVA_LONG, C.subscriber_options.stale_after_ns, Lapwing.nanos(staleAfter));
-    to.set(ValueLayout.JAVA_LONG, C.subscriber_options.behind_ns, Lapwing.nanos(behind));
-    to.set(ValueLayout.JAVA_LONG, C.subscriber_options.conflate_interval_ns,
-        Lapwing.nanos(conflateInterval));
-    to.set(ValueLayout.JAVA_INT, C.subscriber_options.conflate_keys_max, conflateKeysMax);
+    Options.put(to, C.subscriber_options.reattach_ns, reattach);
+    Options.put(to, C.subscriber_options.flush_timeout_ns, flushTimeout);
+    Options.put(to, C.subscriber_options.stale_after_ns, staleAfter);
+    Options.put(to, C.subscriber_options.behind_time_ns, behindTime);
+    Options.put(to, C.subscriber_options.conflate_interval_ns, conflateInterval);
+    Options.put(to, C.subscriber_options.conflate_keys_max, conflateKeysMax);
+    to.set(ValueLayout.JAVA_INT, C.subscriber_options.measure_every, measureEvery);
     return to;
   }
 }

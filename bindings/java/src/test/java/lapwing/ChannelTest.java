@@ -163,7 +163,10 @@ class ChannelTest {
   @Test
   void theOtherSidesEndIsAnError() {
     try (Pair pair = pair()) {
+      assertTrue(pair.producer.fd() >= 0);
       pair.producer.end();
+      assertEquals(ErrorCode.CLOSED,
+          assertThrows(LapwingException.class, pair.producer::fd).code());
       var e = assertThrows(LapwingException.class, () -> pair.consumer.peek(1, Feed.PATIENCE));
       assertEquals(ErrorCode.CLOSED, e.code());
     }

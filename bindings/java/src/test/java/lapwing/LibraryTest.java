@@ -18,7 +18,7 @@ class LibraryTest {
       }
     }
     assertEquals("unknown", ErrorCode.nameOf(ErrorCode.UNKNOWN.ordinal()));
-    assertEquals(ErrorCode.UNKNOWN, ErrorCode.of(35));
+    assertEquals(ErrorCode.UNKNOWN, ErrorCode.of(36));
     assertEquals(ErrorCode.UNKNOWN, ErrorCode.of(-1));
   }
 

@@ -83,17 +83,17 @@ class MisuseTest {
   }
 
   @Test
-  void aRecordIsNotTakenIntoARowThatIsReadOnly() {
+  void aRecordIsNotReadIntoARowThatIsReadOnly() {
     Feed.closedBus(directory, 100);
     try (History history = History.open(directory);
         Subscriber subscriber = Feed.fromOldest(directory)) {
       Batch batch = new Batch(8);
       Records records = assertInstanceOf(Records.class, history.read(1, batch));
-      while (subscriber.take(Row.allocate(16), Feed.PATIENCE) == Subscriber.EVENT_DUE) {
+      while (subscriber.readOne(Row.allocate(16), Feed.PATIENCE) == Subscriber.EVENT_DUE) {
         subscriber.read(new Batch(1));
       }
       assertRefused(ErrorCode.INVALID_ARGUMENT,
-          () -> subscriber.take(records.row(0), Lapwing.NOW));
+          () -> subscriber.readOne(records.row(0), Lapwing.NOW));
       assertEquals(1, records.row(0).getLong(0));
     }
   }
@@ -213,7 +213,8 @@ class MisuseTest {
     isInvalid("flushTimeout is PT-1S", () -> new SubscriberOptions().flushTimeout(negative));
     isInvalid("staleAfter is PT-1S", () -> new SubscriberOptions().staleAfter(negative));
     isInvalid("behindRecords is -1", () -> new SubscriberOptions().behindRecords(-1));
-    isInvalid("behind is PT-1S", () -> new SubscriberOptions().behind(negative));
+    isInvalid("behindTime is PT-1S", () -> new SubscriberOptions().behindTime(negative));
+    isInvalid("measureEvery is -1", () -> new SubscriberOptions().measureEvery(-1));
     isInvalid("capacity is -1", () -> new ChannelOptions().capacity(-1));
     isInvalid("messageBytesMax is -1", () -> new ChannelOptions().messageBytesMax(-1));
     isInvalid("callWindow is -1", () -> new ChannelOptions().callWindow(-1));
@@ -225,6 +226,26 @@ class MisuseTest {
       isInvalid("max is -1", () -> books.levels(key, Side.BID, 0, -1));
       isInvalid("level is -1", () -> books.orders(key, Side.BID, -1));
     }
+  }
+
+  @Test
+  void anOptionOfNullHasItsDefaultAndZeroIsZero() {
+    Path bus = directory.resolve("bus");
+    PublisherOptions options = new PublisherOptions().recordBytes(16).capacity(4096)
+        .syncInterval(null).retainAge(null).onJournalLag(null).onJournalFailure(null).metadata(null);
+    Publisher.open(bus, options).close();
+    Publisher.open(bus, options.syncInterval(Lapwing.ON_REQUEST).retainAge(Lapwing.NEVER)).close();
+    assertRefused(ErrorCode.INVALID_ARGUMENT,
+        () -> Publisher.open(bus, options.syncInterval(Duration.ZERO)));
+    Subscriber.open(bus, new SubscriberOptions().start(null).onGap(null).waitMode(null).conflate()
+        .reattach(null).flushTimeout(null).staleAfter(null).behindTime(null)).close();
+    Subscriber.open(bus, new SubscriberOptions().reattach(Lapwing.FOREVER)
+        .flushTimeout(Lapwing.FOREVER).staleAfter(Lapwing.NEVER).behindTime(Lapwing.NEVER)).close();
+    assertRefused(ErrorCode.INVALID_ARGUMENT,
+        () -> Subscriber.open(bus, new SubscriberOptions().staleAfter(Duration.ZERO)));
+    assertRefused(ErrorCode.INVALID_ARGUMENT,
+        () -> Subscriber.open(bus, new SubscriberOptions().behindTime(Duration.ZERO)));
+    Listener.open(directory.resolve("s"), new ChannelOptions().waitMode(null).retry(null)).close();
   }
 
   private static void isInvalid(String words, Executable call) {

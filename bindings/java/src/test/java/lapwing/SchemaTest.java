@@ -70,13 +70,68 @@ class SchemaTest {
 
       try (Subscriber subscriber = Subscriber.open(other,
           new SubscriberOptions().start(Start.oldest()))) {
-        assertEquals(Subscriber.EVENT_DUE, subscriber.take(row, Feed.PATIENCE));
+        assertEquals(Subscriber.EVENT_DUE, subscriber.readOne(row, Feed.PATIENCE));
         Item first = subscriber.read(new Batch(1), Feed.PATIENCE);
         assertEquals(Event.Kind.SESSION, ((Event) first).kind());
-        isRefused(MOVED, () -> subscriber.take(row, Feed.PATIENCE));
-        Row fitting = Row.allocate(Schema.ofBus(other));
-        assertEquals(1, subscriber.take(fitting, Feed.PATIENCE)); // nothing was consumed
+        isRefused(MOVED, () -> subscriber.readOne(row, Feed.PATIENCE));
+        Row fitting = Row.allocate(subscriber.schema());
+        assertEquals(1, subscriber.readOne(fitting, Feed.PATIENCE)); // nothing was consumed
       }
+    }
+  }
+
+  /** A closed bus of records of 16 bytes, whose second field has that name. */
+  private void busOfPairs(String second) {
+    String pair = """
+        {"name":"desk.pair","version":1,"record_bytes":16,"fields":[
+        {"name":"first","type":"uint64","offset":0},{"name":"%s","type":"uint64","offset":8}]}""";
+    try (Publisher publisher = Publisher.open(directory.resolve("pairs"),
+        new PublisherOptions().description(pair.formatted(second)).capacity(4096))) {
+      publisher.publish(Row.allocate(16).putLong(0, 1).putLong(8, 2));
+    }
+  }
+
+  private static void readTo(Event.Kind kind, Subscriber subscriber) {
+    Batch batch = new Batch(8);
+    while (!(subscriber.read(batch, Feed.PATIENCE) instanceof Event event && event.kind() == kind)) {}
+  }
+
+  @Test
+  void aBusThatWasReplacedHasItsOwnDescription() throws java.io.IOException {
+    busOfPairs("old");
+    try (Subscriber subscriber = Subscriber.open(directory.resolve("pairs"),
+        new SubscriberOptions().start(Start.oldest()))) {
+      assertEquals(ErrorCode.MISUSE,
+          assertThrows(LapwingException.class, subscriber::schema).code());
+      readTo(Event.Kind.SESSION, subscriber);
+      Schema old = subscriber.schema();
+      assertEquals("old", old.fields().get(1).name());
+      readTo(Event.Kind.CLOSED, subscriber);
+      try (var files = java.nio.file.Files.walk(directory.resolve("pairs"))) {
+        files.sorted(java.util.Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
+      }
+      busOfPairs("renamed");
+      // What is on disk now is not what was delivered.
+      assertEquals("old", subscriber.schema().fields().get(1).name());
+      assertEquals(Subscriber.EVENT_DUE, subscriber.readOne(Row.allocate(old), Feed.PATIENCE));
+      readTo(Event.Kind.RESET, subscriber);
+      Schema renamed = subscriber.schema();
+      assertEquals("renamed", renamed.fields().get(1).name());
+      isRefused("field renamed is missing. Allocate rows by Subscriber.schema().",
+          () -> subscriber.readOne(Row.allocate(old), Feed.PATIENCE));
+      Row row = Row.allocate(renamed);
+      assertEquals(1, subscriber.readOne(row, Feed.PATIENCE));
+      assertEquals(2, row.getLong(renamed.field("renamed")));
+    }
+  }
+
+  @Test
+  void recordsThatAreNotDescribedHaveNoSchema() {
+    Feed.closedBus(directory, 1);
+    try (Subscriber subscriber = Feed.fromOldest(directory)) {
+      readTo(Event.Kind.SESSION, subscriber);
+      assertEquals(ErrorCode.NOT_FOUND,
+          assertThrows(LapwingException.class, subscriber::schema).code());
     }
   }
 

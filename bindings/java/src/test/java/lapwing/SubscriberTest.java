@@ -62,19 +62,19 @@ class SubscriberTest {
   }
 
   @Test
-  void takeGivesOneRecordAndSaysWhenAnEventIsDue() {
+  void readOneGivesOneRecordAndSaysWhenAnEventIsDue() {
     try (Publisher publisher = Feed.open(directory);
         Subscriber subscriber = Feed.fromOldest(directory)) {
       Feed.publish(publisher, 1, 2);
       Row row = Row.allocate(16);
-      assertEquals(Subscriber.EVENT_DUE, subscriber.take(row, Feed.PATIENCE));
+      assertEquals(Subscriber.EVENT_DUE, subscriber.readOne(row, Feed.PATIENCE));
       assertInstanceOf(Event.class, subscriber.read(new Batch(1), Feed.PATIENCE));
-      assertEquals(1, subscriber.take(row, Feed.PATIENCE));
+      assertEquals(1, subscriber.readOne(row, Feed.PATIENCE));
       assertEquals(1, row.sequence());
       assertEquals(2, row.getLong(8));
       assertEquals(ErrorCode.RECORD_SIZE, assertThrows(LapwingException.class,
-          () -> subscriber.take(Row.allocate(15), Lapwing.NOW)).code());
-      assertEquals(2, subscriber.take(row, Lapwing.NOW));
+          () -> subscriber.readOne(Row.allocate(15), Lapwing.NOW)).code());
+      assertEquals(2, subscriber.readOne(row, Lapwing.NOW));
     }
   }
 
@@ -85,18 +85,18 @@ class SubscriberTest {
       Batch batch = new Batch(16);
       while (subscriber.read(batch, Duration.ofMillis(200)) != null) {}
       assertNull(subscriber.read(batch, Lapwing.NOW));
-      assertEquals(Subscriber.NOTHING, subscriber.take(Row.allocate(16), Lapwing.NOW));
-      assertEquals(Subscriber.NOTHING, subscriber.take(Row.allocate(16), Duration.ofMillis(1)));
+      assertEquals(Subscriber.NOTHING, subscriber.readOne(Row.allocate(16), Lapwing.NOW));
+      assertEquals(Subscriber.NOTHING, subscriber.readOne(Row.allocate(16), Duration.ofMillis(1)));
       assertNotNull(publisher);
     }
   }
 
   @Test
-  void theEndHasItsWordsAlsoForTake() {
+  void theEndHasItsWordsAlsoForReadOne() {
     try (Subscriber subscriber = Subscriber.open(directory.resolve("nowhere"),
         new SubscriberOptions().reattach(Duration.ofMillis(10)))) {
       var e = assertThrows(LapwingException.class,
-          () -> subscriber.take(Row.allocate(16), Feed.PATIENCE));
+          () -> subscriber.readOne(Row.allocate(16), Feed.PATIENCE));
       assertEquals(ErrorCode.NO_BUS, e.code());
       assertTrue(e.getMessage().contains("nowhere"), e.getMessage());
     }
@@ -186,6 +186,25 @@ class SubscriberTest {
       }
       assertEquals(9, stoodFor);
       assertEquals(9, newest);
+    }
+  }
+
+  @Test
+  void agesAreMeasuredOfTheRecordsThatWereChosen() {
+    Path bus = directory.resolve("bus");
+    try (Publisher publisher = Publisher.open(bus,
+            new PublisherOptions().schema("dbn.mbo").capacity(4096).restamped(true));
+        Subscriber subscriber = Subscriber.open(bus,
+            new SubscriberOptions().start(Start.oldest()).measureEvery(1).observes(true))) {
+      assertTrue(subscriber.ages().isEmpty());
+      publisher.publish(Feed.order(1, 'B', 98, 3));
+      publisher.publish(Feed.order(2, 'B', 99, 3));
+      Batch batch = new Batch(8);
+      while (!(subscriber.read(batch, Feed.PATIENCE) instanceof Records)) {}
+      Ages ages = subscriber.ages().orElseThrow();
+      assertEquals(2, ages.count());
+      assertEquals(0, ages.negative() + ages.unstamped());
+      assertTrue(ages.p50Ns() > 0 && ages.p50Ns() <= ages.maxNs(), ages.toString());
     }
   }
 

@@ -60,13 +60,13 @@ final class ChannelSteps {
   private static ChannelOptions options(Step step) {
     ChannelOptions options = new ChannelOptions()
         .name(step.text("name"))
-        .capacity(step.number("capacity"))
-        .messageBytesMax(step.whole("message_bytes_max"))
-        .callWindow(step.whole("call_window"))
         .waitMode(step.choice("wait", WaitMode.class))
         .aligned(step.isSet("aligned"))
         .lateReplies(step.isSet("late_replies"))
         .retry(step.milliseconds("retry_ms"));
+    step.number("capacity", options::capacity);
+    step.whole("message_bytes_max", options::messageBytesMax);
+    step.whole("call_window", options::callWindow);
     return step.has("peer_uid") ? options.peerUid(step.whole("peer_uid")) : options;
   }
 

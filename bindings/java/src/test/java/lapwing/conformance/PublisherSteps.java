@@ -38,7 +38,6 @@ final class PublisherSteps {
         .description(step.text("description"))
         .recordBytes(step.whole("record_bytes"))
         .capacity(step.number("capacity"))
-        .segmentBytes(step.number("segment_bytes"))
         .syncInterval(step.milliseconds("sync_interval_ms"))
         .retainBytes(step.number("retain_bytes"))
         .onJournalLag(step.choice("on_journal_lag", PublisherOptions.OnJournalLag.class))
@@ -46,6 +45,7 @@ final class PublisherSteps {
         .noJournal(step.isSet("no_journal"))
         .resume(step.isSet("resume"))
         .source(step.number("source_id"), step.number("source_offset"));
+    step.number("segment_bytes", options::segmentBytes);
     handles.put(step, Publisher.open(step.path("directory"), options, step.timeout()));
     return Driver.ok();
   }

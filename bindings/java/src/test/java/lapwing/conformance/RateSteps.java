@@ -66,7 +66,7 @@ final class RateSteps {
       try (Subscriber subscriber = Subscriber.open(step.path("directory"), fromOldest())) {
         passes.begin();
         for (long left = passes.records(); left > 0; ) {
-          long sequence = subscriber.take(row, Lapwing.NOW);
+          long sequence = subscriber.readOne(row, Lapwing.NOW);
           if (sequence == Subscriber.EVENT_DUE) {
             subscriber.read(events);
           } else if (sequence != Subscriber.NOTHING) {

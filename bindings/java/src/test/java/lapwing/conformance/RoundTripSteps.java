@@ -73,7 +73,7 @@ final class RoundTripSteps {
     }
 
     void take() {
-      while (in.take(row, Lapwing.FOREVER) == Subscriber.EVENT_DUE) {
+      while (in.readOne(row, Lapwing.FOREVER) == Subscriber.EVENT_DUE) {
         in.read(events);
       }
     }

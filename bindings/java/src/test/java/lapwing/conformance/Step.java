@@ -7,6 +7,8 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntConsumer;
+import java.util.function.LongConsumer;
 import lapwing.Lapwing;
 
 /** A step of a scenario: an operation, and values by their names. */
@@ -83,12 +85,27 @@ record Step(String operation, Map<String, String> values) {
     return number(key) != 0;
   }
 
+  /** null: not given. */
   Duration milliseconds(String key) {
-    return Duration.ofMillis(number(key));
+    return has(key) ? Duration.ofMillis(number(key)) : null;
+  }
+
+  /** Sets an option to a value if it is given. */
+  void whole(String key, IntConsumer option) {
+    if (has(key)) {
+      option.accept(whole(key));
+    }
+  }
+
+  void number(String key, LongConsumer option) {
+    if (has(key)) {
+      option.accept(number(key));
+    }
   }
 
   Duration timeout() {
-    return "forever".equals(text("timeout_ms")) ? Lapwing.FOREVER : milliseconds("timeout_ms");
+    return "forever".equals(text("timeout_ms")) ? Lapwing.FOREVER
+        : Duration.ofMillis(number("timeout_ms"));
   }
 
   List<String> list(String key) {

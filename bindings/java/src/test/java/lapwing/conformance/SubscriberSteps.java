@@ -74,8 +74,8 @@ final class SubscriberSteps {
         .flushTimeout(step.milliseconds("flush_timeout_ms"))
         .staleAfter(step.milliseconds("stale_after_ms"))
         .behindRecords(step.whole("behind_records"))
-        .behind(step.milliseconds("behind_ms"))
-        .conflateKeysMax(step.whole("conflate_keys_max"));
+        .behindTime(step.milliseconds("behind_ms"));
+    step.whole("conflate_keys_max", options::conflateKeysMax);
     if (step.has("conflate_ms")) {
       options.conflate(step.milliseconds("conflate_ms"));
     }
@@ -148,7 +148,7 @@ final class SubscriberSteps {
     Subscriber subscriber = on(step);
     int bytes = step.has("bytes") ? step.whole("bytes") : rowBytes(subscriber);
     Row row = Row.allocate(bytes);
-    long sequence = subscriber.take(row, step.timeout());
+    long sequence = subscriber.readOne(row, step.timeout());
     if (sequence == Subscriber.NOTHING) {
       return Driver.nothing(step);
     }
