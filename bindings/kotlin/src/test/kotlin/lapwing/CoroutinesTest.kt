@@ -93,6 +93,33 @@ class CoroutinesTest {
         }
     }
 
+    /** A closed bus of records of 16 bytes, whose second field has that name. */
+    private fun publishPair(bus: Path, second: String) {
+        val pair =
+            """{"name":"desk.pair","version":1,"record_bytes":16,"fields":[
+            {"name":"first","type":"uint64","offset":0},{"name":"$second","type":"uint64","offset":8}]}"""
+        openPublisher(bus) { description(pair).capacity(4096) }.use { it.publish(Row.allocate(16)) }
+    }
+
+    @Test
+    fun `a bus that was replaced has its own description`() = runBlocking {
+        val bus = directory.resolve("pairs")
+        publishPair(bus, "old")
+        openSubscriber(bus) { start(Start.oldest()) }.use { subscriber ->
+            fun second() = subscriber.schema().fields()[1].name()
+            subscriber.asFlow(Batch(8)).filterIsInstance<Event>().first { event ->
+                if (event.kind() == Event.Kind.SESSION) assertEquals("old", second())
+                if (event.kind() == Event.Kind.CLOSED) {
+                    bus.toFile().deleteRecursively()
+                    publishPair(bus, "renamed")
+                    assertEquals("old", second()) // of what was delivered
+                }
+                event.kind() == Event.Kind.RESET
+            }
+            assertEquals("renamed", second())
+        }
+    }
+
     @Test
     fun `a timeout of Kotlin ends a wait, too`() = runBlocking {
         open().use {

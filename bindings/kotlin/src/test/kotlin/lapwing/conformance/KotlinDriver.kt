@@ -134,9 +134,9 @@ private class ChannelCalls(private val handles: Handles) {
 
     private fun ChannelOptions.from(step: Step) {
         name(step.text("name"))
-        capacity(step.number("capacity"))
-        messageBytesMax(step.whole("message_bytes_max"))
-        callWindow(step.whole("call_window"))
+        if (step.has("capacity")) capacity(step.number("capacity"))
+        if (step.has("message_bytes_max")) messageBytesMax(step.whole("message_bytes_max"))
+        if (step.has("call_window")) callWindow(step.whole("call_window"))
         waitMode(step.choice("wait", lapwing.WaitMode::class.java))
         aligned(step.isSet("aligned"))
         lateReplies(step.isSet("late_replies"))
