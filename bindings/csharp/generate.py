@@ -89,7 +89,7 @@ def function_text(result, name, parameters):
 
 def generate(header):
     text = re.sub(r"/\*.*?\*/", " ", header, flags=re.S)
-    text = re.sub(r"\s+", " ", re.sub(r"^#.*$", "", text, flags=re.M))
+    text = re.sub(r"\s+", " ", re.sub(r"^#(?:.*\\\n)*.*$", "", text, flags=re.M))
     for name in re.findall(r"typedef uint32_t (\w+);", text):
         SCALARS[name] = SCALARS["uint32_t"]
     lines = ["// Written by generate.py from lapwing.h. Do not edit.", "using System;",

@@ -70,9 +70,9 @@ static class ChannelSteps
     static ChannelOptions OptionsOf(Step step) => new ChannelOptions
     {
         Name = step.Text("name"),
-        Capacity = step.Int("capacity"),
-        MessageBytesMax = step.Int("message_bytes_max"),
-        CallWindow = step.Int("call_window"),
+        Capacity = step.IntOrNull("capacity"),
+        MessageBytesMax = step.IntOrNull("message_bytes_max"),
+        CallWindow = step.IntOrNull("call_window"),
         Wait = step.Choice<WaitStrategy>("wait"),
         Retry = step.Time("retry_ms"),
         PeerUid = PeerOf(step),

@@ -41,7 +41,7 @@ static class PublisherSteps
             Description = step.Text("description"),
             RecordBytes = step.Int("record_bytes"),
             Capacity = step.Int("capacity"),
-            SegmentBytes = step.Int("segment_bytes"),
+            SegmentBytes = step.IntOrNull("segment_bytes"),
             SyncInterval = step.Time("sync_interval_ms"),
             RetainBytes = step.Number("retain_bytes"),
             OnJournalLag = step.Choice<OnJournalLag>("on_journal_lag"),

@@ -123,7 +123,7 @@ static class RateSteps
         {
             try
             {
-                subscriber.Take(record);
+                subscriber.ReadOne(record);
                 return;
             }
             catch (LapwingException error) when (error.Code == ErrorCode.EventDue)

@@ -42,6 +42,8 @@ sealed class Step
 
     internal int Int(string key, int missing = 0) => Has(key) ? (int)Number(key) : missing;
 
+    internal int? IntOrNull(string key) => Has(key) ? (int)Number(key) : (int?)null;
+
     internal bool IsOn(string key) => Number(key) != 0;
 
     internal TimeSpan? Time(string key) => Has(key) ? TimeSpan.FromMilliseconds(Number(key)) : (TimeSpan?)null;

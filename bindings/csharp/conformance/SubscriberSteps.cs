@@ -192,7 +192,7 @@ static class SubscriberSteps
         BehindTime = step.Time("behind_ms"),
         Conflate = step.Has("conflate_ms"),
         ConflateInterval = step.Time("conflate_ms"),
-        ConflateKeysMax = step.Int("conflate_keys_max"),
+        ConflateKeysMax = step.IntOrNull("conflate_keys_max"),
     }));
 
     static int RowBytesOf(Subscriber subscriber)
@@ -257,7 +257,7 @@ static class SubscriberSteps
     {
         var subscriber = subscribers.Of(step);
         var record = new byte[step.Has("bytes") ? step.Int("bytes") : RowBytesOf(subscriber)];
-        var sequence = subscriber.Take(record, step.Timeout);
+        var sequence = subscriber.ReadOne(record, step.Timeout);
         return $"ok sequence={sequence} digest={Digest.Of(record)}";
     }
 

@@ -5,20 +5,22 @@ using System.Linq;
 
 namespace Lapwing
 {
-    /// <summary>Of what this side sends; a consumer ignores sizes.</summary>
+    /// <summary>
+    /// Of what this side sends; a consumer ignores sizes. An option that is null has its default.
+    /// </summary>
     public sealed class ChannelOptions
     {
         /// <summary>For people: `lapwing info` shows it.</summary>
         public string Name { get; set; }
 
-        /// <summary>Bytes, a power of two; 0: 1 MiB.</summary>
-        public long Capacity { get; set; }
+        /// <summary>Bytes, a power of two; null: 1 MiB.</summary>
+        public long? Capacity { get; set; }
 
-        /// <summary>0: 64 KiB.</summary>
-        public int MessageBytesMax { get; set; }
+        /// <summary>null: 64 KiB.</summary>
+        public int? MessageBytesMax { get; set; }
 
-        /// <summary>Calls, and one-way messages, taken unanswered; 0: 64.</summary>
-        public int CallWindow { get; set; }
+        /// <summary>Calls, and one-way messages, taken unanswered; null: 64.</summary>
+        public int? CallWindow { get; set; }
 
         /// <summary>null: backoff.</summary>
         public WaitStrategy? Wait { get; set; }
@@ -29,7 +31,7 @@ namespace Lapwing
         /// <summary>This side's memory lies on that node, or it fails.</summary>
         public uint? NumaNode { get; set; }
 
-        /// <summary>Of Connect: for how long it tries again while nobody listens.</summary>
+        /// <summary>Of Connect: for how long it tries again while nobody listens; null: zero.</summary>
         public TimeSpan? Retry { get; set; }
 
         /// <summary>Payloads are aligned to 64 bytes. Without it, to 16, and those of 49 to 56 bytes to 8.</summary>
@@ -44,21 +46,23 @@ namespace Lapwing
         /// <summary>Replies after their call's end are delivered, marked late.</summary>
         public bool LateReplies { get; set; }
 
-        internal unsafe lapwing_channel_options Raw(Kept kept) => new lapwing_channel_options
+        internal unsafe lapwing_channel_options Raw(Kept kept)
         {
-            struct_size = (uint)sizeof(lapwing_channel_options),
-            flags = (Aligned ? Native.ChannelAligned : 0) | (HugePages ? Native.ChannelHugePages : 0) |
+            lapwing_channel_options raw;
+            Native.lapwing_channel_options_init(&raw, (uint)sizeof(lapwing_channel_options));
+            raw.flags = (Aligned ? Native.ChannelAligned : 0) | (HugePages ? Native.ChannelHugePages : 0) |
                 (NumaNode != null ? Native.ChannelNuma : 0) | (PeerUid != null ? Native.ChannelPeerUid : 0) |
-                (NoMembarrier ? Native.ChannelNoMembarrier : 0) | (LateReplies ? Native.ChannelLateReplies : 0),
-            name = kept.Add(Name),
-            capacity = Option.Size(nameof(Capacity), Capacity),
-            message_bytes_max = Option.Size(nameof(MessageBytesMax), MessageBytesMax),
-            call_window = Option.Size(nameof(CallWindow), CallWindow),
-            wait = Option.Choice(nameof(Wait), Wait),
-            numa_node = NumaNode ?? 0,
-            peer_uid = PeerUid ?? 0,
-            retry_ns = Option.Span(nameof(Retry), Retry),
-        };
+                (NoMembarrier ? Native.ChannelNoMembarrier : 0) | (LateReplies ? Native.ChannelLateReplies : 0);
+            raw.name = kept.Add(Name);
+            Option.Size(nameof(Capacity), Capacity, ref raw.capacity);
+            Option.Size(nameof(MessageBytesMax), MessageBytesMax, ref raw.message_bytes_max);
+            Option.Size(nameof(CallWindow), CallWindow, ref raw.call_window);
+            Option.Choice(nameof(Wait), Wait, ref raw.wait);
+            raw.numa_node = NumaNode ?? 0;
+            raw.peer_uid = PeerUid ?? 0;
+            Option.Span(nameof(Retry), Retry, ref raw.retry_ns);
+            return raw;
+        }
     }
 
     /// <summary>What is sent, or a copy of what arrived.</summary>
@@ -188,7 +192,7 @@ namespace Lapwing
 
         /// <summary>
         /// For an event loop. True: nothing has arrived (of a producer: there is no room for `bytes`), and
-        /// Descriptor becomes readable when that may have changed; it stands until the next call. False: try at once.
+        /// Descriptor() becomes readable when that may have changed; it stands until the next call. False: try at once.
         /// </summary>
         public bool Arm(int bytes = 0)
         {
@@ -199,8 +203,15 @@ namespace Lapwing
             return armed != 0;
         }
 
-        /// <summary>Together with Arm; -1: closed.</summary>
-        public int Descriptor => Native.lapwing_channel_fd(Handle);
+        /// <summary>Together with Arm; the channel's own, not to be closed. Fails with closed after Close.</summary>
+        public int Descriptor()
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            int fd;
+            LapwingException.Check(Native.lapwing_channel_fd(Handle, &fd, &error), &error);
+            return fd;
+        }
 
         public ChannelInfo Inspect()
         {

@@ -104,22 +104,38 @@ namespace Lapwing
         }
 
         /// <summary>The end of that call: waits for it until the call's own timeout.</summary>
-        public Reply Finish(ulong call) => FinishRaw(call, null);
-
-        /// <summary>The next call to end, or a late reply.</summary>
-        public Reply FinishAny(TimeSpan? timeout = null) => FinishRaw(0, timeout);
-
-        Reply FinishRaw(ulong call, TimeSpan? timeout)
+        public Reply Finish(ulong call)
         {
             lapwing_error error;
             error.struct_size = (uint)sizeof(lapwing_error);
             var reply = new lapwing_reply { struct_size = (uint)sizeof(lapwing_reply) };
             int result;
-            do result = Native.lapwing_channel_finish(Handle, call, Wait(timeout), &reply, &error);
+            do
+            {
+                Wait(null); // as long as the call's own timeout
+                result = Native.lapwing_channel_finish(Handle, call, &reply, &error);
+            }
             while (IsStale(result));
-            if (result == 0) return new Reply(&reply);
-            var failure = LapwingException.Of(result, &error);
-            failure.Call = reply.call;
+            return Finished(result, &reply, &error);
+        }
+
+        /// <summary>The next call to end, or a late reply.</summary>
+        public Reply FinishAny(TimeSpan? timeout = null)
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            var reply = new lapwing_reply { struct_size = (uint)sizeof(lapwing_reply) };
+            int result;
+            do result = Native.lapwing_channel_finish_any(Handle, Wait(timeout), &reply, &error);
+            while (IsStale(result));
+            return Finished(result, &reply, &error);
+        }
+
+        static Reply Finished(int result, lapwing_reply* reply, lapwing_error* error)
+        {
+            if (result == 0) return new Reply(reply);
+            var failure = LapwingException.Of(result, error);
+            failure.Call = reply->call;
             throw failure;
         }
 
@@ -136,7 +152,7 @@ namespace Lapwing
         {
             lapwing_error error;
             error.struct_size = (uint)sizeof(lapwing_error);
-            var request = new lapwing_reply { struct_size = (uint)sizeof(lapwing_reply) };
+            var request = new lapwing_request { struct_size = (uint)sizeof(lapwing_request) };
             int result;
             do result = Native.lapwing_channel_next(Handle, Wait(timeout), &request, &error);
             while (IsStale(result));

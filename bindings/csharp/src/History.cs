@@ -39,7 +39,7 @@ namespace Lapwing
             : base(handle)
         {
             this.handle = handle;
-            types = RowTypes.OfBus(directory, null, false);
+            types = RowTypes.OfBus(directory, false);
         }
 
         public static History Open(string directory) => Library.With(() => new History(Opened(directory), directory));

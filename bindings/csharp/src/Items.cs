@@ -118,7 +118,7 @@ namespace Lapwing
 
         public bool IsFirstSession { get; }
 
-        /// <summary>Schema.OfBus has the fields.</summary>
+        /// <summary>Subscriber.Schema has the fields.</summary>
         public bool IsDescribed { get; }
 
         public string Schema { get; }

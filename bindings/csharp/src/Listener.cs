@@ -95,7 +95,17 @@ namespace Lapwing
             LapwingException.Check(Native.lapwing_listener_tend(handle, &error), &error);
         }
 
-        /// <summary>Readable when the call made last, accept or Tend, has something to do. -1: handed over.</summary>
-        public int Descriptor => Native.lapwing_listener_fd(handle);
+        /// <summary>
+        /// Readable when the call made last, accept or Tend, has something to do. Fails with closed if the path was
+        /// handed over.
+        /// </summary>
+        public int Descriptor()
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            int fd;
+            LapwingException.Check(Native.lapwing_listener_fd(handle, &fd, &error), &error);
+            return fd;
+        }
     }
 }

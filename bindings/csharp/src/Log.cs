@@ -11,13 +11,19 @@ namespace Lapwing
         const int LineBytesMax = 4096;
 
         /// <summary>Lines are queued from now on. By default they are dropped.</summary>
-        public static void Start() => Library.With(() => Set(1));
+        public static void Start() => Library.With(Queue);
 
-        public static void Stop() => Library.With(() => Set(0));
+        public static void Stop() => Library.With(Drop);
 
-        static bool Set(int queue)
+        static bool Queue()
         {
-            Native.lapwing_log_set(IntPtr.Zero, null, queue);
+            Native.lapwing_log_queue();
+            return true;
+        }
+
+        static bool Drop()
+        {
+            Native.lapwing_log_set(IntPtr.Zero, null);
             return true;
         }
 

@@ -42,6 +42,7 @@ namespace Lapwing
         NoMemory = 32,
         Forked = 33,
         EventDue = 34,
+        NoAnswer = 35,
     }
 
     /// <summary>Types of fields: docs/records.md.</summary>
@@ -126,18 +127,18 @@ namespace Lapwing
     /// <summary>Kinds of events: docs/events.md.</summary>
     public enum EventKind
     {
-        Gap = 2,
-        Lost = 3,
-        Session = 4,
-        Reset = 5,
-        CaughtUp = 6,
-        Stale = 7,
-        PublisherGone = 8,
-        Closed = 9,
-        SnapshotComplete = 12,
-        NoSnapshot = 13,
-        Behind = 14,
-        Live = 15,
+        Gap = 1,
+        Lost = 2,
+        Session = 3,
+        Reset = 4,
+        CaughtUp = 5,
+        Stale = 6,
+        PublisherGone = 7,
+        Closed = 8,
+        SnapshotComplete = 9,
+        NoSnapshot = 10,
+        Behind = 11,
+        Live = 12,
     }
 
     /// <summary>Why records are missing.</summary>
@@ -254,7 +255,7 @@ namespace Lapwing
         public ulong segment_bytes;
         public long sync_interval_ns;
         public ulong retain_bytes;
-        public ulong retain_age_ns;
+        public long retain_age_ns;
         public uint on_journal_lag;
         public uint on_journal_failure;
         public IntPtr metadata;
@@ -348,10 +349,25 @@ namespace Lapwing
         public long reattach_ns;
         public long flush_timeout_ns;
         public long stale_after_ns;
-        public long behind_ns;
+        public long behind_time_ns;
         public long conflate_interval_ns;
         public uint conflate_keys_max;
+        public uint measure_every;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct lapwing_ages
+    {
+        public uint struct_size;
         public uint reserved;
+        public ulong count;
+        public ulong negative;
+        public ulong unstamped;
+        public ulong p50_ns;
+        public ulong p90_ns;
+        public ulong p99_ns;
+        public ulong p999_ns;
+        public ulong max_ns;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -505,6 +521,15 @@ namespace Lapwing
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct lapwing_request
+    {
+        public uint struct_size;
+        public uint reserved;
+        public ulong call;
+        public lapwing_message message;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct lapwing_channel_info
     {
         public uint struct_size;
@@ -531,9 +556,11 @@ namespace Lapwing
         internal const uint PublisherHugePages = 2;
         internal const uint PublisherResume = 4;
         internal const uint PublisherGroup = 8;
+        internal const uint PublisherRestamped = 16;
         internal const uint BatchSparse = 1;
         internal const uint SubscriberEndAtClose = 1;
         internal const uint SubscriberConflate = 2;
+        internal const uint SubscriberObserves = 4;
         internal const uint CursorDurable = 1;
         internal const uint ChannelAligned = 1;
         internal const uint ChannelHugePages = 2;
@@ -552,10 +579,16 @@ namespace Lapwing
         internal static extern int lapwing_schema_fields(byte[] directory, byte[] name, lapwing_schema* schema, lapwing_field* fields, UIntPtr fields_max, byte* text, UIntPtr text_bytes_max, lapwing_error* error);
 
         [DllImport(Library)]
-        internal static extern void lapwing_log_set(IntPtr log, void* user, int queue);
+        internal static extern void lapwing_log_set(IntPtr log, void* user);
+
+        [DllImport(Library)]
+        internal static extern void lapwing_log_queue();
 
         [DllImport(Library)]
         internal static extern int lapwing_log_read(byte* line, UIntPtr bytes, ulong* dropped);
+
+        [DllImport(Library)]
+        internal static extern void lapwing_publisher_options_init(lapwing_publisher_options* options, uint struct_size);
 
         [DllImport(Library)]
         internal static extern int lapwing_publisher_open(lapwing_publisher_options* options, long timeout_ns, ref IntPtr publisher, lapwing_error* error);
@@ -579,13 +612,22 @@ namespace Lapwing
         internal static extern void lapwing_publisher_destroy(ref IntPtr publisher);
 
         [DllImport(Library)]
+        internal static extern void lapwing_subscriber_options_init(lapwing_subscriber_options* options, uint struct_size);
+
+        [DllImport(Library)]
         internal static extern int lapwing_subscriber_open(lapwing_subscriber_options* options, ref IntPtr subscriber, lapwing_error* error);
 
         [DllImport(Library)]
         internal static extern int lapwing_subscriber_read(SubscriberHandle subscriber, lapwing_batch* batch, long timeout_ns, lapwing_error* error);
 
         [DllImport(Library)]
-        internal static extern int lapwing_subscriber_take(SubscriberHandle subscriber, void* record, UIntPtr record_bytes, long timeout_ns, ulong* sequence);
+        internal static extern int lapwing_subscriber_read_one(SubscriberHandle subscriber, void* record, UIntPtr record_bytes, long timeout_ns, ulong* sequence, lapwing_error* error);
+
+        [DllImport(Library)]
+        internal static extern int lapwing_subscriber_schema(SubscriberHandle subscriber, lapwing_schema* schema, lapwing_field* fields, UIntPtr fields_max, byte* text, UIntPtr text_bytes_max, lapwing_error* error);
+
+        [DllImport(Library)]
+        internal static extern int lapwing_subscriber_ages(SubscriberHandle subscriber, lapwing_ages* ages, lapwing_error* error);
 
         [DllImport(Library)]
         internal static extern int lapwing_subscriber_inspect(SubscriberHandle subscriber, lapwing_subscriber_info* info, lapwing_error* error);
@@ -660,6 +702,9 @@ namespace Lapwing
         internal static extern void lapwing_books_destroy(ref IntPtr books);
 
         [DllImport(Library)]
+        internal static extern void lapwing_channel_options_init(lapwing_channel_options* options, uint struct_size);
+
+        [DllImport(Library)]
         internal static extern int lapwing_listener_open(byte[] path, lapwing_channel_options* options, ref IntPtr listener, lapwing_error* error);
 
         [DllImport(Library)]
@@ -672,7 +717,7 @@ namespace Lapwing
         internal static extern int lapwing_listener_tend(ListenerHandle listener, lapwing_error* error);
 
         [DllImport(Library)]
-        internal static extern int lapwing_listener_fd(ListenerHandle listener);
+        internal static extern int lapwing_listener_fd(ListenerHandle listener, int* fd, lapwing_error* error);
 
         [DllImport(Library)]
         internal static extern void lapwing_listener_interrupt(ListenerHandle listener);
@@ -708,13 +753,16 @@ namespace Lapwing
         internal static extern int lapwing_channel_start(ChannelHandle channel, lapwing_message* request, long timeout_ns, ulong* call, lapwing_error* error);
 
         [DllImport(Library)]
-        internal static extern int lapwing_channel_finish(ChannelHandle channel, ulong call, long timeout_ns, lapwing_reply* reply, lapwing_error* error);
+        internal static extern int lapwing_channel_finish(ChannelHandle channel, ulong call, lapwing_reply* reply, lapwing_error* error);
+
+        [DllImport(Library)]
+        internal static extern int lapwing_channel_finish_any(ChannelHandle channel, long timeout_ns, lapwing_reply* reply, lapwing_error* error);
 
         [DllImport(Library)]
         internal static extern int lapwing_channel_cancel(ChannelHandle channel, ulong call, lapwing_error* error);
 
         [DllImport(Library)]
-        internal static extern int lapwing_channel_next(ChannelHandle channel, long timeout_ns, lapwing_reply* request, lapwing_error* error);
+        internal static extern int lapwing_channel_next(ChannelHandle channel, long timeout_ns, lapwing_request* request, lapwing_error* error);
 
         [DllImport(Library)]
         internal static extern int lapwing_channel_reply(ChannelHandle channel, lapwing_reply* reply, long timeout_ns, lapwing_error* error);
@@ -723,7 +771,7 @@ namespace Lapwing
         internal static extern int lapwing_channel_arm(ChannelHandle channel, UIntPtr bytes, int* armed, lapwing_error* error);
 
         [DllImport(Library)]
-        internal static extern int lapwing_channel_fd(ChannelHandle channel);
+        internal static extern int lapwing_channel_fd(ChannelHandle channel, int* fd, lapwing_error* error);
 
         [DllImport(Library)]
         internal static extern int lapwing_channel_inspect(ChannelHandle channel, lapwing_channel_info* info, lapwing_error* error);

@@ -8,31 +8,49 @@ namespace Lapwing
     {
         static LapwingException Invalid(string words) => new LapwingException(ErrorCode.InvalidArgument, words);
 
-        /// <summary>The number of an enumeration's value; 0, the default, if it is null.</summary>
-        internal static uint Choice<T>(string name, T? value)
+        /// <summary>Sets `to`, which has the default, to an enumeration's value, unless it is null.</summary>
+        internal static void Choice<T>(string name, T? value, ref uint to)
             where T : struct
         {
-            if (value == null) return 0;
-            if (Enum.IsDefined(typeof(T), value.Value)) return Convert.ToUInt32(value.Value);
+            if (value != null) to = Choice(name, value.Value);
+        }
+
+        internal static uint Choice<T>(string name, T value)
+            where T : struct
+        {
+            if (Enum.IsDefined(typeof(T), value)) return Convert.ToUInt32(value);
             throw Invalid($"{name} is {value}; it can be: {string.Join(", ", Enum.GetNames(typeof(T)))}");
         }
 
-        /// <summary>A size or a count: 0 is the default.</summary>
+        /// <summary>A size or a count.</summary>
         internal static ulong Size(string name, long value) =>
             value >= 0 ? (ulong)value : throw Invalid($"{name} is {value}; it can be: 0 or more");
 
         internal static uint Size(string name, int value) => (uint)Size(name, (long)value);
 
-        /// <summary>Nanoseconds; 0, the library's default, if it is null.</summary>
-        internal static long Span(string name, TimeSpan? value)
+        internal static void Size(string name, long? value, ref ulong to)
         {
-            if (value == null) return 0;
-            if (value >= TimeSpan.Zero) return Time.Ns(value);
-            throw Invalid($"{name} is {value}; it can be: zero or more, or null for the default");
+            if (value != null) to = Size(name, value.Value);
+        }
+
+        internal static void Size(string name, int? value, ref uint to)
+        {
+            if (value != null) to = Size(name, value.Value);
+        }
+
+        /// <summary>Sets `to`, which has the default in nanoseconds, unless the value is null.</summary>
+        internal static void Span(string name, TimeSpan? value, ref long to)
+        {
+            if (value == null) return;
+            if (value < TimeSpan.Zero) throw Invalid($"{name} is {value}; it can be: zero or more, or null for the default");
+            to = Time.Ns(value);
         }
 
         /// <summary>The same; Timeout.InfiniteTimeSpan is -1.</summary>
-        internal static long SpanOrNever(string name, TimeSpan? value) =>
-            value == Timeout.InfiniteTimeSpan ? -1 : Span(name, value);
+        internal static void SpanOrInfinite(string name, TimeSpan? value, ref long to)
+        {
+            if (value == Timeout.InfiniteTimeSpan) to = -1;
+            else Span(name, value, ref to);
+        }
     }
 }

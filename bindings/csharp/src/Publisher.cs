@@ -5,6 +5,7 @@ using System.Threading.Tasks;
 
 namespace Lapwing
 {
+    /// <summary>What a publisher publishes. An option that is null has its default; a time of zero is zero.</summary>
     public sealed class PublisherOptions
     {
         /// <summary>Of the bus; made if it is missing.</summary>
@@ -31,8 +32,8 @@ namespace Lapwing
         /// <summary>null: journal below the directory.</summary>
         public string JournalDirectory { get; set; }
 
-        /// <summary>Of slots, a power of two; 0: 64 MiB.</summary>
-        public long SegmentBytes { get; set; }
+        /// <summary>Of slots, a power of two; null: 64 MiB.</summary>
+        public long? SegmentBytes { get; set; }
 
         /// <summary>null: 10 ms; Timeout.InfiniteTimeSpan: on request only.</summary>
         public TimeSpan? SyncInterval { get; set; }
@@ -40,7 +41,9 @@ namespace Lapwing
         /// <summary>0: no limit; else the oldest segments are removed.</summary>
         public ulong RetainBytes { get; set; }
 
-        /// <summary>Likewise, of a segment's newest record.</summary>
+        /// <summary>
+        /// The oldest segments are removed by the age of their newest record; null and Timeout.InfiniteTimeSpan: never.
+        /// </summary>
         public TimeSpan? RetainAge { get; set; }
 
         /// <summary>null: wait.</summary>
@@ -67,34 +70,42 @@ namespace Lapwing
         /// <summary>SourceId goes on where the journal says.</summary>
         public bool Resume { get; set; }
 
+        /// <summary>
+        /// The program sets the field ts_recv of each record to its time of publishing: subscribers measure ages from it.
+        /// </summary>
+        public bool Restamped { get; set; }
+
         /// <summary>A gid, whose members may read.</summary>
         public uint? Group { get; set; }
 
-        internal unsafe lapwing_publisher_options Raw(Kept kept) => new lapwing_publisher_options
+        internal unsafe lapwing_publisher_options Raw(Kept kept)
         {
-            struct_size = (uint)sizeof(lapwing_publisher_options),
-            flags = (NoJournal ? Native.PublisherNoJournal : 0) | (HugePages ? Native.PublisherHugePages : 0) |
-                (Resume ? Native.PublisherResume : 0) | (Group != null ? Native.PublisherGroup : 0),
-            directory = kept.Add(Directory),
-            name = kept.Add(Name),
-            schema = kept.Add(Schema),
-            description = kept.Add(Description),
-            record_bytes = Option.Size(nameof(RecordBytes), RecordBytes),
-            group = Group ?? 0,
-            capacity = Option.Size(nameof(Capacity), Capacity),
-            ring_directory = kept.Add(RingDirectory),
-            journal_directory = kept.Add(JournalDirectory),
-            segment_bytes = Option.Size(nameof(SegmentBytes), SegmentBytes),
-            sync_interval_ns = Option.SpanOrNever(nameof(SyncInterval), SyncInterval),
-            retain_bytes = RetainBytes,
-            retain_age_ns = (ulong)Option.Span(nameof(RetainAge), RetainAge),
-            on_journal_lag = Option.Choice(nameof(OnJournalLag), OnJournalLag),
-            on_journal_failure = Option.Choice(nameof(OnJournalFailure), OnJournalFailure),
-            metadata = kept.Add(Metadata),
-            metadata_bytes = (UIntPtr)(Metadata?.Length ?? 0),
-            source_id = SourceId,
-            source_offset = SourceOffset,
-        };
+            lapwing_publisher_options raw;
+            Native.lapwing_publisher_options_init(&raw, (uint)sizeof(lapwing_publisher_options));
+            raw.flags = (NoJournal ? Native.PublisherNoJournal : 0) | (HugePages ? Native.PublisherHugePages : 0) |
+                (Resume ? Native.PublisherResume : 0) | (Group != null ? Native.PublisherGroup : 0) |
+                (Restamped ? Native.PublisherRestamped : 0);
+            raw.directory = kept.Add(Directory);
+            raw.name = kept.Add(Name);
+            raw.schema = kept.Add(Schema);
+            raw.description = kept.Add(Description);
+            raw.record_bytes = Option.Size(nameof(RecordBytes), RecordBytes);
+            raw.group = Group ?? 0;
+            raw.capacity = Option.Size(nameof(Capacity), Capacity);
+            raw.ring_directory = kept.Add(RingDirectory);
+            raw.journal_directory = kept.Add(JournalDirectory);
+            Option.Size(nameof(SegmentBytes), SegmentBytes, ref raw.segment_bytes);
+            Option.SpanOrInfinite(nameof(SyncInterval), SyncInterval, ref raw.sync_interval_ns);
+            raw.retain_bytes = RetainBytes;
+            Option.SpanOrInfinite(nameof(RetainAge), RetainAge, ref raw.retain_age_ns);
+            Option.Choice(nameof(OnJournalLag), OnJournalLag, ref raw.on_journal_lag);
+            Option.Choice(nameof(OnJournalFailure), OnJournalFailure, ref raw.on_journal_failure);
+            raw.metadata = kept.Add(Metadata);
+            raw.metadata_bytes = (UIntPtr)(Metadata?.Length ?? 0);
+            raw.source_id = SourceId;
+            raw.source_offset = SourceOffset;
+            return raw;
+        }
     }
 
     public sealed unsafe class PublisherInfo
@@ -175,7 +186,7 @@ namespace Lapwing
             : base(handle)
         {
             this.handle = handle;
-            types = RowTypes.OfBus(directory, null, true);
+            types = RowTypes.OfBus(directory, true);
             RecordBytes = Inspect().RecordBytes;
         }
 

@@ -19,22 +19,21 @@ namespace Lapwing
             this.publishes = publishes;
         }
 
-        /// <param name="session">The schema of the session; null: that of the bus as it is.</param>
-        internal static RowTypes OfBus(string directory, string session, bool publishes)
+        internal static RowTypes OfBus(string directory, bool publishes)
         {
             var absolute = System.IO.Path.GetFullPath(directory);
-            return new RowTypes(() => Described(absolute, session), publishes);
+            return new RowTypes(() => Described(absolute), publishes);
         }
+
+        internal static RowTypes Of(Schema schema) => new RowTypes(() => schema, false);
 
         internal static RowTypes OfFold(string fold) => new RowTypes(() => Schema.Named(fold), false);
 
-        /// <summary>null also if the bus now has another schema than the session.</summary>
-        static Schema Described(string directory, string session)
+        static Schema Described(string directory)
         {
             try
             {
-                var found = Schema.OfBus(directory);
-                return session == null || found.Name == session ? found : null;
+                return Schema.OfBus(directory);
             }
             catch (LapwingException error) when (error.Code == ErrorCode.NotFound)
             {

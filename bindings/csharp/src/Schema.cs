@@ -47,15 +47,17 @@ namespace Lapwing
             { FieldType.Char, typeof(byte) },
         };
 
-        Schema(string directory, string name)
+        /// <summary>A function of C that fills in a description, as far as the memory goes.</summary>
+        delegate int Source(
+            lapwing_schema* schema, lapwing_field* fields, UIntPtr fieldsMax, byte* text, UIntPtr textBytesMax,
+            lapwing_error* error);
+
+        Schema(Source fill)
         {
             var schema = new lapwing_schema { struct_size = (uint)sizeof(lapwing_schema) };
             lapwing_error error;
             error.struct_size = (uint)sizeof(lapwing_error);
-            var bus = Lapwing.Text.Zero(directory);
-            var own = Lapwing.Text.Zero(name);
-            var result = Native.lapwing_schema_fields(
-                bus, own, &schema, null, UIntPtr.Zero, null, UIntPtr.Zero, &error);
+            var result = fill(&schema, null, UIntPtr.Zero, null, UIntPtr.Zero, &error);
             if (result != (int)ErrorCode.TooSmall) LapwingException.Check(result, &error);
             var fields = new lapwing_field[(int)schema.field_count];
             var text = new byte[(int)schema.text_bytes];
@@ -63,9 +65,7 @@ namespace Lapwing
             fixed (byte* textAt = text)
             {
                 LapwingException.Check(
-                    Native.lapwing_schema_fields(bus, own, &schema, fieldsAt, schema.field_count, textAt,
-                        schema.text_bytes, &error),
-                    &error);
+                    fill(&schema, fieldsAt, schema.field_count, textAt, schema.text_bytes, &error), &error);
                 Json = Lapwing.Text.Of(textAt, text.Length);
                 var all = new Field[fields.Length];
                 for (var i = 0; i < all.Length; ++i) all[i] = new Field(fieldsAt + i);
@@ -77,11 +77,26 @@ namespace Lapwing
             Hash = schema.hash;
         }
 
-        /// <summary>Of the records of a bus.</summary>
-        public static Schema OfBus(string directory) => Library.With(() => new Schema(directory, null));
+        /// <summary>
+        /// Of the records of a bus, as its description on disk is now. Subscriber.Schema has that of the records which
+        /// a subscriber delivers.
+        /// </summary>
+        public static Schema OfBus(string directory) => Library.With(() => Loaded(directory, null));
 
         /// <summary>One that Lapwing ships ("dbn.mbo", "kv16" …), or "orders", the entries of that fold.</summary>
-        public static Schema Named(string name) => Library.With(() => new Schema(null, name));
+        public static Schema Named(string name) => Library.With(() => Loaded(null, name));
+
+        static Schema Loaded(string directory, string name)
+        {
+            var bus = Lapwing.Text.Zero(directory);
+            var own = Lapwing.Text.Zero(name);
+            return new Schema((schema, fields, fieldsMax, text, textBytesMax, error) =>
+                Native.lapwing_schema_fields(bus, own, schema, fields, fieldsMax, text, textBytesMax, error));
+        }
+
+        internal static Schema Delivered(SubscriberHandle subscriber) =>
+            new Schema((schema, fields, fieldsMax, text, textBytesMax, error) =>
+                Native.lapwing_subscriber_schema(subscriber, schema, fields, fieldsMax, text, textBytesMax, error));
 
         public string Name { get; }
 

@@ -99,6 +99,44 @@ namespace Lapwing
         public ulong Waiting { get; }
     }
 
+    /// <summary>
+    /// How old records were when they were delivered, in ns from their publishing, of those that
+    /// SubscriberOptions.MeasureEvery chose. Percentiles are at most a quarter too high.
+    /// </summary>
+    public sealed unsafe class Ages
+    {
+        internal Ages(lapwing_ages* raw)
+        {
+            Count = raw->count;
+            Negative = raw->negative;
+            Unstamped = raw->unstamped;
+            P50Ns = raw->p50_ns;
+            P90Ns = raw->p90_ns;
+            P99Ns = raw->p99_ns;
+            P999Ns = raw->p999_ns;
+            MaxNs = raw->max_ns;
+        }
+
+        /// <summary>Records with an age.</summary>
+        public ulong Count { get; }
+
+        /// <summary>Records whose time of publishing is in the future, which have no age.</summary>
+        public ulong Negative { get; }
+
+        /// <summary>Records without a time of publishing, which have no age.</summary>
+        public ulong Unstamped { get; }
+
+        public ulong P50Ns { get; }
+
+        public ulong P90Ns { get; }
+
+        public ulong P99Ns { get; }
+
+        public ulong P999Ns { get; }
+
+        public ulong MaxNs { get; }
+    }
+
     /// <summary>Reads a bus at its own pace: records, states and events, in order.</summary>
     public sealed unsafe class Subscriber : LapwingObject, IEnumerable<Item>
     {
@@ -107,7 +145,6 @@ namespace Lapwing
 
         readonly SubscriberHandle handle;
         readonly bool isSparse;
-        readonly string directory;
         readonly string fold;
 
         // Of the session that is read; null before the first one, and if its records are not described.
@@ -119,7 +156,6 @@ namespace Lapwing
         {
             this.handle = handle;
             isSparse = options.IsSparse;
-            directory = options.Directory;
             fold = options.Fold;
         }
 
@@ -192,7 +228,7 @@ namespace Lapwing
             var kind = (EventKind)raw->@event.kind;
             if (kind != EventKind.Session && kind != EventKind.Reset) return;
             var begun = new Event(&raw->@event);
-            records = begun.IsDescribed ? RowTypes.OfBus(directory, begun.Schema, false) : null;
+            records = begun.IsDescribed ? RowTypes.Of(Schema()) : null;
             var hasOrders = fold == "orders" || (string.IsNullOrEmpty(fold) && begun.Schema == "dbn.mbo");
             state = hasOrders ? RowTypes.OfFold("orders") : null;
         }
@@ -209,22 +245,46 @@ namespace Lapwing
         /// The next record and nothing else. Returns its sequence. Fails with event-due where an event stands
         /// before the next record.
         /// </summary>
-        public ulong Take(byte[] record, TimeSpan? timeout = null)
+        public ulong ReadOne(byte[] record, TimeSpan? timeout = null)
         {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
             ulong sequence;
             int result;
             fixed (byte* at = record)
             {
-                do result = Native.lapwing_subscriber_take(handle, at, (UIntPtr)record.Length, Wait(timeout), &sequence);
+                do
+                {
+                    result = Native.lapwing_subscriber_read_one(
+                        handle, at, (UIntPtr)record.Length, Wait(timeout), &sequence, &error);
+                }
                 while (IsStale(result));
             }
-            if (result == 0) return sequence;
-            var code = (ErrorCode)result;
-            throw new LapwingException(code, $"Take failed with {Library.NameOf(code)}; Read has the words");
+            LapwingException.Check(result, &error);
+            return sequence;
         }
 
-        public Task<ulong> TakeAsync(byte[] record, CancellationToken token = default(CancellationToken)) =>
-            Run(() => Take(record), token);
+        public Task<ulong> ReadOneAsync(byte[] record, CancellationToken token = default(CancellationToken)) =>
+            Run(() => ReadOne(record), token);
+
+        /// <summary>
+        /// The description of the records, as of the last Session or Reset event that was read: the next session may
+        /// have other fields in records of the same size. not-found: they are not described. misuse: no session was
+        /// read yet.
+        /// </summary>
+        public Schema Schema() => Lapwing.Schema.Delivered(handle);
+
+        /// <summary>How old records were when they were delivered; null: no age was measured.</summary>
+        public Ages Ages()
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            var ages = new lapwing_ages { struct_size = (uint)sizeof(lapwing_ages) };
+            var result = Native.lapwing_subscriber_ages(handle, &ages, &error);
+            if (result == (int)ErrorCode.NotFound) return null;
+            LapwingException.Check(result, &error);
+            return new Ages(&ages);
+        }
 
         /// <summary>Records, states and events in order, each item with memory of its own. Ends at closed.</summary>
         public IEnumerator<Item> GetEnumerator() => Items().GetEnumerator();

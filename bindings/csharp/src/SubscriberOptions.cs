@@ -38,6 +38,7 @@ namespace Lapwing
             new Start(StartKind.After, 0, position ?? throw new ArgumentNullException(nameof(position)));
     }
 
+    /// <summary>How a subscriber reads. An option that is null has its default; a time of zero is zero.</summary>
     public sealed class SubscriberOptions
     {
         /// <summary>Of the bus.</summary>
@@ -67,19 +68,19 @@ namespace Lapwing
         /// <summary>A clean close is the end: an iteration ends, a read fails with closed.</summary>
         public bool EndAtClose { get; set; }
 
-        /// <summary>For how long a bus or publisher is waited for; null: 30 s.</summary>
+        /// <summary>How long to wait for a bus or a publisher; null: 30 s. Timeout.InfiniteTimeSpan: without end.</summary>
         public TimeSpan? Reattach { get; set; }
 
-        /// <summary>How long the publisher may take for the join; null: 10 s.</summary>
+        /// <summary>How long the publisher may take for the join; null: 10 s. Timeout.InfiniteTimeSpan: without end.</summary>
         public TimeSpan? FlushTimeout { get; set; }
 
-        /// <summary>null: never.</summary>
+        /// <summary>After such a silence comes an event; null and Timeout.InfiniteTimeSpan: never.</summary>
         public TimeSpan? StaleAfter { get; set; }
 
         /// <summary>Behind and Live events by records; 0: not by this measure.</summary>
         public int BehindRecords { get; set; }
 
-        /// <summary>Likewise by time.</summary>
+        /// <summary>Behind and Live events by time; null and Timeout.InfiniteTimeSpan: not by this measure.</summary>
         public TimeSpan? BehindTime { get; set; }
 
         /// <summary>The newest record of each key, once an interval.</summary>
@@ -88,37 +89,44 @@ namespace Lapwing
         /// <summary>With Conflate; null: 250 ms.</summary>
         public TimeSpan? ConflateInterval { get; set; }
 
-        /// <summary>With Conflate; 0: 65,536. More keys end the interval early.</summary>
-        public int ConflateKeysMax { get; set; }
+        /// <summary>With Conflate; null: 65,536. More keys end the interval early.</summary>
+        public int? ConflateKeysMax { get; set; }
+
+        /// <summary>The age of every Nth record is measured: Subscriber.Ages. 0: of none.</summary>
+        public int MeasureEvery { get; set; }
+
+        /// <summary>It shows records to operators: its gaps and losses do not count in the bus's totals.</summary>
+        public bool Observes { get; set; }
 
         internal bool IsSparse => Conflate || Instruments != null;
 
         internal unsafe lapwing_subscriber_options Raw(Kept kept)
         {
             var start = Start ?? Start.Live;
-            return new lapwing_subscriber_options
-            {
-                struct_size = (uint)sizeof(lapwing_subscriber_options),
-                flags = (EndAtClose ? Native.SubscriberEndAtClose : 0) | (Conflate ? Native.SubscriberConflate : 0),
-                directory = kept.Add(Directory),
-                name = kept.Add(Name),
-                start = (uint)start.Kind,
-                on_gap = Option.Choice(nameof(OnGap), OnGap),
-                wait = Option.Choice(nameof(Wait), Wait),
-                behind_records = Option.Size(nameof(BehindRecords), BehindRecords),
-                start_value = start.Value,
-                start_position = start.Position?.Raw ?? new lapwing_position(),
-                fold = kept.Add(Fold),
-                expect = kept.Add(Expect),
-                instruments = kept.Add(Instruments?.Select(name => kept.Add(name)).ToArray()),
-                instrument_count = (UIntPtr)(Instruments?.Count ?? 0),
-                reattach_ns = Option.Span(nameof(Reattach), Reattach),
-                flush_timeout_ns = Option.Span(nameof(FlushTimeout), FlushTimeout),
-                stale_after_ns = Option.Span(nameof(StaleAfter), StaleAfter),
-                behind_ns = Option.Span(nameof(BehindTime), BehindTime),
-                conflate_interval_ns = Option.Span(nameof(ConflateInterval), ConflateInterval),
-                conflate_keys_max = Option.Size(nameof(ConflateKeysMax), ConflateKeysMax),
-            };
+            lapwing_subscriber_options raw;
+            Native.lapwing_subscriber_options_init(&raw, (uint)sizeof(lapwing_subscriber_options));
+            raw.flags = (EndAtClose ? Native.SubscriberEndAtClose : 0) | (Conflate ? Native.SubscriberConflate : 0) |
+                (Observes ? Native.SubscriberObserves : 0);
+            raw.directory = kept.Add(Directory);
+            raw.name = kept.Add(Name);
+            raw.start = (uint)start.Kind;
+            Option.Choice(nameof(OnGap), OnGap, ref raw.on_gap);
+            Option.Choice(nameof(Wait), Wait, ref raw.wait);
+            raw.behind_records = Option.Size(nameof(BehindRecords), BehindRecords);
+            raw.start_value = start.Value;
+            raw.start_position = start.Position?.Raw ?? new lapwing_position();
+            raw.fold = kept.Add(Fold);
+            raw.expect = kept.Add(Expect);
+            raw.instruments = kept.Add(Instruments?.Select(name => kept.Add(name)).ToArray());
+            raw.instrument_count = (UIntPtr)(Instruments?.Count ?? 0);
+            Option.SpanOrInfinite(nameof(Reattach), Reattach, ref raw.reattach_ns);
+            Option.SpanOrInfinite(nameof(FlushTimeout), FlushTimeout, ref raw.flush_timeout_ns);
+            Option.SpanOrInfinite(nameof(StaleAfter), StaleAfter, ref raw.stale_after_ns);
+            Option.SpanOrInfinite(nameof(BehindTime), BehindTime, ref raw.behind_time_ns);
+            Option.Span(nameof(ConflateInterval), ConflateInterval, ref raw.conflate_interval_ns);
+            Option.Size(nameof(ConflateKeysMax), ConflateKeysMax, ref raw.conflate_keys_max);
+            raw.measure_every = Option.Size(nameof(MeasureEvery), MeasureEvery);
+            return raw;
         }
     }
 }

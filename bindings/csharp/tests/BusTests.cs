@@ -54,7 +54,7 @@ static class BusTests
         Check.That(Library.Release.Split('.').Length == 3, Library.Release);
         Check.Equal(1, Library.Abi.Major);
         Check.Equal("timed-out", Library.NameOf(ErrorCode.TimedOut));
-        Check.Equal("unknown", Library.NameOf((ErrorCode)35));
+        Check.Equal("unknown", Library.NameOf((ErrorCode)36));
     }
 
     static string RunWithLibrary(string path)
@@ -157,7 +157,7 @@ static class BusTests
         }
     }
 
-    [Test("A record is taken alone, after the events before it")]
+    [Test("A record is read alone, after the events before it")]
     static void Takes()
     {
         using (var folder = new Folder())
@@ -167,9 +167,9 @@ static class BusTests
         {
             Publish(publisher, 1, 1);
             var record = new byte[RowBytes];
-            Check.Fails(ErrorCode.EventDue, () => subscriber.Take(record, Check.Hang));
+            Check.Fails(ErrorCode.EventDue, () => subscriber.ReadOne(record, Check.Hang));
             subscriber.Read(batch, Check.Hang);
-            Check.Equal(1ul, subscriber.TakeAsync(record).Result);
+            Check.Equal(1ul, subscriber.ReadOneAsync(record).Result);
             Check.Equal(1ul, BitConverter.ToUInt64(record, 0));
         }
     }

@@ -128,8 +128,9 @@ static class MisuseTests
             var negative = TimeSpan.FromSeconds(-1);
             invalid("SyncInterval is -00:00:01", () => publisher(options => options.SyncInterval = negative));
             invalid("RetainAge is -00:00:01", () => publisher(options => options.RetainAge = negative));
-            invalid("RetainAge is", () => publisher(options => options.RetainAge = Timeout.InfiniteTimeSpan));
+            invalid("sync_interval", () => publisher(options => options.SyncInterval = TimeSpan.Zero));
             Check.That(!System.IO.Directory.Exists(folder["bus"]), "nothing was made");
+            publisher(options => options.SyncInterval = options.RetainAge = Timeout.InfiniteTimeSpan);
 
             Action<Action<SubscriberOptions>> subscriber = change =>
             {
@@ -146,6 +147,12 @@ static class MisuseTests
             invalid("StaleAfter is", () => subscriber(options => options.StaleAfter = negative));
             invalid("BehindTime is", () => subscriber(options => options.BehindTime = negative));
             invalid("ConflateInterval is", () => subscriber(options => options.ConflateInterval = negative));
+            invalid("ConflateInterval is", () => subscriber(options => options.ConflateInterval = Timeout.InfiniteTimeSpan));
+            invalid("MeasureEvery is -1", () => subscriber(options => options.MeasureEvery = -1));
+            invalid("stale_after", () => subscriber(options => options.StaleAfter = TimeSpan.Zero));
+            invalid("behind_time", () => subscriber(options => options.BehindTime = TimeSpan.Zero));
+            subscriber(options => options.Reattach = options.FlushTimeout = options.StaleAfter = options.BehindTime =
+                Timeout.InfiniteTimeSpan);
 
             Action<Action<ChannelOptions>> channel = change =>
             {

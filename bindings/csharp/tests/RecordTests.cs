@@ -171,6 +171,95 @@ static class RecordTests
         }
     }
 
+    struct OldPair
+    {
+        internal ulong First, Old;
+    }
+
+    struct RenamedPair
+    {
+        internal ulong First, Renamed;
+    }
+
+    /// <summary>A closed bus of records of 16 bytes, whose second field has that name.</summary>
+    static void PublishPair(string directory, string second)
+    {
+        using (var publisher = BusTests.PublisherOf(directory, options =>
+        {
+            options.RecordBytes = 0;
+            options.Description = @"{""name"":""desk.pair"",""version"":1,""record_bytes"":16,""fields"":[
+                {""name"":""first"",""type"":""uint64"",""offset"":0},
+                {""name"":""" + second + @""",""type"":""uint64"",""offset"":8}]}";
+        }))
+        {
+            publisher.Publish(new byte[16]);
+            publisher.Close();
+        }
+    }
+
+    static void ReadTo(Subscriber subscriber, Batch batch, EventKind kind)
+    {
+        do subscriber.Read(batch, Check.Hang);
+        while (batch.Event?.Kind != kind);
+    }
+
+    [Test("A bus that was replaced has its own description, also of the same name and size")]
+    static void Replaced()
+    {
+        using (var folder = new Folder())
+        using (var delivered = new Batch(8, 16))
+        using (var batch = new Batch(8, 16))
+        {
+            PublishPair(folder["bus"], "old");
+            var subscriber = Subscriber.Open(new SubscriberOptions { Directory = folder["bus"], Start = Start.Oldest });
+            Check.Fails(ErrorCode.Misuse, () => subscriber.Schema());
+            ReadTo(subscriber, batch, EventKind.Session);
+            subscriber.Read(delivered, Check.Hang);
+            Check.Equal(1, delivered.Count);
+            ReadTo(subscriber, batch, EventKind.Closed);
+            System.IO.Directory.Delete(folder["bus"], true);
+            PublishPair(folder["bus"], "renamed");
+            // What is on disk now is not what was delivered.
+            Check.Equal("old", subscriber.Schema().Fields[1].Name);
+            Check.Equal(1, delivered.CopyTo(new OldPair[1]));
+            Check.Fails(ErrorCode.RecordSize, () => delivered.CopyTo(new RenamedPair[1]));
+            ReadTo(subscriber, batch, EventKind.Reset);
+            Check.Equal("renamed", subscriber.Schema().Fields[1].Name);
+            subscriber.Read(batch, Check.Hang);
+            subscriber.Dispose();
+            Check.Equal(1, batch.CopyTo(new RenamedPair[1]));
+            Check.Fails(ErrorCode.RecordSize, () => batch.CopyTo(new OldPair[1]));
+            Check.Fails(ErrorCode.RecordSize, () => delivered.CopyTo(new RenamedPair[1]));
+        }
+    }
+
+    [Test("Ages are measured of the records that were chosen")]
+    static void MeasuresAges()
+    {
+        using (var folder = new Folder())
+        using (var publisher = BusTests.PublisherOf(folder["bus"], options =>
+        {
+            options.RecordBytes = 0;
+            options.Schema = "dbn.mbo";
+            options.Restamped = true;
+        }))
+        using (var subscriber = Subscriber.Open(new SubscriberOptions
+        {
+            Directory = folder["bus"], Start = Start.Oldest, MeasureEvery = 1, Observes = true,
+        }))
+        using (var batch = new Batch(8, 56))
+        {
+            Check.That(subscriber.Ages() == null, "nothing was read");
+            publisher.PublishRecords(Orders("B -1 5", "B -1 3"), 0, 2);
+            do subscriber.Read(batch, Check.Hang);
+            while (batch.Kind != BatchKind.Records);
+            var ages = subscriber.Ages();
+            Check.Equal(2ul, ages.Count);
+            Check.Equal(0ul, ages.Negative + ages.Unstamped);
+            Check.That(ages.P50Ns > 0 && ages.P50Ns <= ages.MaxNs, $"{ages.P50Ns} {ages.MaxNs}");
+        }
+    }
+
     [Test("A bus that is not described takes every struct of its size")]
     static void NotDescribed()
     {
