@@ -25,7 +25,7 @@ def _(_step: Step) -> Answers:
 
 @step("library.errors")
 def _(_step: Step) -> Answers:
-    return ok(",".join(f"{number}={lapwing.error_name(number)}" for number in range(36)))
+    return ok(",".join(f"{number}={lapwing.error_name(number)}" for number in range(37)))
 
 
 @step("library.schema")
@@ -57,8 +57,6 @@ def _(step: Step) -> Answers:
             description=step.text("description"),
             record_bytes=step.number("record_bytes"),
             capacity=step.number("capacity"),
-            segment_bytes=step.number("segment_bytes"),
-            sync_interval=step.seconds("sync_interval_ms"),
             on_journal_lag=step.text("on_journal_lag", "wait"),
             on_journal_failure=step.text("on_journal_failure", "continue"),
             journal=not step.flag("no_journal"),
@@ -67,6 +65,7 @@ def _(step: Step) -> Answers:
             source_offset=step.number("source_offset"),
             retain_bytes=step.number("retain_bytes"),
             timeout=step.timeout(),
+            **step.given("segment_bytes", sync_interval="sync_interval_ms"),
         )
     )
 
@@ -140,14 +139,16 @@ def _(step: Step) -> Answers:
             on_gap=step.text("on_gap", "fill"),
             wait=step.text("wait", "backoff"),
             end_at_close=step.flag("end_at_close"),
-            reattach=step.seconds("reattach_ms"),
-            flush_timeout=step.seconds("flush_timeout_ms"),
-            stale_after=step.seconds("stale_after_ms"),
-            behind_records=step.number("behind_records"),
-            behind=step.seconds("behind_ms"),
             conflate=conflate,
-            conflate_interval=step.seconds("conflate_ms"),
-            conflate_keys_max=step.number("conflate_keys_max"),
+            **step.given(
+                "behind_records",
+                "conflate_keys_max",
+                reattach="reattach_ms",
+                flush_timeout="flush_timeout_ms",
+                stale_after="stale_after_ms",
+                behind_time="behind_ms",
+                conflate_interval="conflate_ms",
+            ),
         )
     )
 
@@ -200,7 +201,7 @@ def _(step: Step) -> Answers:
     record = bytearray(
         step.number("bytes") or subscriber.inspect().record_bytes or ROW_BYTES_UNKNOWN
     )
-    sequence = subscriber.take(record, step.timeout())
+    sequence = subscriber.read_one(record, step.timeout())
     return ok(sequence=sequence, digest=digest(record))
 
 

@@ -22,8 +22,6 @@ def number_of(call: int) -> int:
 
 def call_of(number: int) -> int:
     """The library's; one that it does not have, where the driver has none."""
-    if number == 0:
-        return 0
     return calls[number - 1] if number <= len(calls) else 2**64 - 1
 
 
@@ -38,12 +36,10 @@ def side(step: Step, *roles: type[lapwing.channel.Channel]) -> Any:
 def side_options(step: Step) -> dict[str, Any]:
     return {
         "name": step.text("name"),
-        "capacity": step.number("capacity"),
-        "message_bytes_max": step.number("message_bytes_max"),
-        "call_window": step.number("call_window"),
         "wait": step.text("wait", "backoff"),
         "aligned": step.flag("aligned"),
         "late_replies": step.flag("late_replies"),
+        **step.given("capacity", "message_bytes_max", "call_window"),
     }
 
 
@@ -81,8 +77,8 @@ def _(step: Step) -> Answers:
     role = ROLES[step.text("role")]
     channel = role.connect(
         step.text("path"),
-        retry=step.seconds("retry_ms"),
         timeout=step.timeout(),
+        **step.given(retry="retry_ms"),
         **side_options(step),
     )
     return step.make(channel)
@@ -185,7 +181,9 @@ def _(step: Step) -> Answers:
 
 @step("channel.finish")
 def _(step: Step) -> Answers:
-    reply = side(step, lapwing.Duplex).finish(call_of(step.number("call")), step.timeout())
+    duplex = side(step, lapwing.Duplex)
+    number = step.number("call")
+    reply = duplex.finish(call_of(number)) if number else duplex.finish_any(step.timeout())
     return ok(
         call=number_of(reply.call),
         error=bit(reply.is_error),

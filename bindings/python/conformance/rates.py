@@ -84,7 +84,7 @@ def _(step: Step) -> Answers:
             started = ns()
             while left > 0:
                 try:
-                    subscriber.take(record)
+                    subscriber.read_one(record)
                     left -= 1
                 except lapwing.Error as error:
                     pass_event(subscriber, error)
@@ -94,7 +94,7 @@ def _(step: Step) -> Answers:
 
 
 def pass_event(subscriber: lapwing.Subscriber, error: lapwing.Error) -> None:
-    """What take() was refused for."""
+    """What read_one() was refused for."""
     if error.name != "event-due":
         raise error
     subscriber.read(rows=1, timeout=0)
@@ -143,7 +143,7 @@ class BothWays:
     def take(self) -> None:
         while True:
             try:
-                self._subscriber.take(self._record)
+                self._subscriber.read_one(self._record)
                 return
             except lapwing.Error as error:
                 pass_event(self._subscriber, error)

@@ -43,9 +43,11 @@ class Step:
     def listed(self, key: str) -> list[str]:
         return self.text(key).split(",") if self.text(key) else []
 
-    def seconds(self, key: str) -> float | None:
-        """Of a key that ends in _ms."""
-        return self.number(key) / 1000 if key in self else None
+    def given(self, *keys: str, **times: str) -> dict[str, Any]:
+        """The options among them that the step has: numbers, and seconds by a key in ms."""
+        options: dict[str, Any] = {key: self.number(key) for key in keys if key in self}
+        seconds = {name: self.number(key) / 1000 for name, key in times.items() if key in self}
+        return options | seconds
 
     def timeout(self) -> float | None:
         if self.text("timeout_ms") == "forever":

@@ -224,6 +224,14 @@ class Memory {
 constexpr const char* kCheckRowsSignature =
     "def check_rows(self, check: collections.abc.Callable[[object], None] | None) -> None";
 
+// The defaults of the library; init is the function of that name.
+template <typename Options>
+Options default_options(void (*init)(Options*, std::uint32_t)) {
+  Options options;
+  init(&options, sizeof options);
+  return options;
+}
+
 // NULL for an empty text, which is each option's default.
 inline const char* or_null(const std::string& text) {
   return text.empty() ? nullptr : text.c_str();

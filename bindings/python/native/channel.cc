@@ -22,11 +22,14 @@ lapwing_message message_of(const Memory& memory, std::uint32_t type) {
   return {.payload = memory.data(), .bytes = memory.bytes(), .type = type, .reserved = 0};
 }
 
+nb::bytes copied(const lapwing_message& message) {
+  return nb::bytes(static_cast<const char*>(message.payload), message.bytes);
+}
+
 // (call, type, payload, is_error, code, is_late); the payload is copied.
 nb::tuple copied(const lapwing_reply& reply) {
-  const nb::bytes payload(static_cast<const char*>(reply.message.payload), reply.message.bytes);
-  return nb::make_tuple(reply.call, reply.message.type, payload, reply.is_error != 0, reply.code,
-                        reply.is_late != 0);
+  return nb::make_tuple(reply.call, reply.message.type, copied(reply.message), reply.is_error != 0,
+                        reply.code, reply.is_late != 0);
 }
 
 lapwing_reply empty_reply() {
@@ -42,8 +45,7 @@ lapwing_channel_options channel_options(const std::string& name, std::uint64_t c
                                         std::uint32_t wait, std::uint32_t numa_node,
                                         std::uint32_t peer_uid, std::int64_t retry_ns,
                                         std::uint32_t flags) {
-  lapwing_channel_options options = {};
-  options.struct_size = sizeof options;
+  lapwing_channel_options options = default_options(api.channel_options_init);
   options.flags = flags;
   options.name = or_null(name);
   options.capacity = capacity;
@@ -224,16 +226,26 @@ std::uint64_t Channel::start(nb::handle payload, std::uint32_t type, std::int64_
   return call;
 }
 
-nb::tuple Channel::finish(std::uint64_t call, std::int64_t timeout_ns) {
+// The timeout is the call's own.
+nb::tuple Channel::finish(std::uint64_t call) {
   const Use use(*this);
   Failure failure;
   lapwing_reply reply = empty_reply();
-  const auto finish = [&](std::int64_t left) {
-    return api.channel_finish(channel_, call, left, &reply, &failure);
-  };
-  // Of one call the timeout is its own.
-  check(call == 0 ? wait(*this, timeout_ns, Gil::kHeld, finish)
-                  : call_whole(*this, LAPWING_FOREVER, finish),
+  check(call_whole(
+            *this, LAPWING_FOREVER,
+            [&](std::int64_t) { return api.channel_finish(channel_, call, &reply, &failure); }),
+        failure, {"call", reply.call});
+  return copied(reply);
+}
+
+nb::tuple Channel::finish_any(std::int64_t timeout_ns) {
+  const Use use(*this);
+  Failure failure;
+  lapwing_reply reply = empty_reply();
+  check(wait(*this, timeout_ns, Gil::kHeld,
+             [&](std::int64_t left) {
+               return api.channel_finish_any(channel_, left, &reply, &failure);
+             }),
         failure, {"call", reply.call});
   return copied(reply);
 }
@@ -247,12 +259,13 @@ void Channel::cancel(std::uint64_t call) {
 nb::tuple Channel::next(std::int64_t timeout_ns) {
   const Use use(*this);
   Failure failure;
-  lapwing_reply request = empty_reply();
+  lapwing_request request = {};
+  request.struct_size = sizeof request;
   check(
       wait(*this, timeout_ns, Gil::kHeld,
            [&](std::int64_t left) { return api.channel_next(channel_, left, &request, &failure); }),
       failure);
-  return copied(request);
+  return nb::make_tuple(request.call, request.message.type, copied(request.message));
 }
 
 void Channel::reply(std::uint64_t call, nb::handle payload, std::uint32_t type, bool is_error,
@@ -285,7 +298,11 @@ bool Channel::arm(std::size_t bytes) {
 
 std::int32_t Channel::fileno() {
   const Use use(*this);
-  return channel_ == nullptr ? -1 : api.channel_fd(channel_);
+  Failure failure;
+  std::int32_t fd = -1;
+  const lapwing_result result = api.channel_fd(channel_, &fd, &failure);
+  if (result != LAPWING_ERROR_CLOSED) check(result, failure);
+  return fd;
 }
 
 lapwing_channel_info Channel::inspect() {
@@ -376,12 +393,14 @@ void bind_channel(nb::module_& module) {
           nb::sig("def peek(self, max: int, timeout_ns: int) -> list[Message]"))
       .def("release", &Channel::release, arg("count"))
       .def("start", &Channel::start, arg("payload"), arg("type"), arg("timeout_ns"))
-      .def("finish", &Channel::finish, arg("call"), arg("timeout_ns"),
-           nb::sig("def finish(self, call: int, timeout_ns: int) -> "
+      .def("finish", &Channel::finish, arg("call"),
+           nb::sig("def finish(self, call: int) -> tuple[int, int, bytes, bool, int, bool]"))
+      .def("finish_any", &Channel::finish_any, arg("timeout_ns"),
+           nb::sig("def finish_any(self, timeout_ns: int) -> "
                    "tuple[int, int, bytes, bool, int, bool]"))
       .def("cancel", &Channel::cancel, arg("call"))
       .def("next", &Channel::next, arg("timeout_ns"),
-           nb::sig("def next(self, timeout_ns: int) -> tuple[int, int, bytes, bool, int, bool]"))
+           nb::sig("def next(self, timeout_ns: int) -> tuple[int, int, bytes]"))
       .def("reply", &Channel::reply, arg("call"), arg("payload"), arg("type"), arg("is_error"),
            arg("code"), arg("timeout_ns"))
       .def("arm", &Channel::arm, arg("bytes"))

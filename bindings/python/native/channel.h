@@ -45,7 +45,8 @@ class Channel : public Handle {
   void release(std::size_t count);
 
   std::uint64_t start(nb::handle payload, std::uint32_t type, std::int64_t timeout_ns);
-  nb::tuple finish(std::uint64_t call, std::int64_t timeout_ns);
+  nb::tuple finish(std::uint64_t call);
+  nb::tuple finish_any(std::int64_t timeout_ns);
   void cancel(std::uint64_t call);
   nb::tuple next(std::int64_t timeout_ns);
   void reply(std::uint64_t call, nb::handle payload, std::uint32_t type, bool is_error,

@@ -11,11 +11,12 @@
 // Every function of the header; tests/test_library.py compares.
 // clang-format off
 #define LAPWING_FUNCTIONS(X) \
-  X(version) X(error_name) X(schema_fields) X(log_set) X(log_read) \
-  X(publisher_open) X(publisher_publish) X(publisher_flush) X(publisher_inspect) \
-  X(publisher_close) X(publisher_interrupt) X(publisher_destroy) \
-  X(subscriber_open) X(subscriber_read) X(subscriber_take) X(subscriber_inspect) \
-  X(subscriber_position) X(subscriber_fd) X(subscriber_interrupt) X(subscriber_destroy) \
+  X(version) X(error_name) X(schema_fields) X(log_set) X(log_queue) X(log_read) \
+  X(publisher_options_init) X(publisher_open) X(publisher_publish) X(publisher_flush) \
+  X(publisher_inspect) X(publisher_close) X(publisher_interrupt) X(publisher_destroy) \
+  X(subscriber_options_init) X(subscriber_open) X(subscriber_read) X(subscriber_read_one) \
+  X(subscriber_schema) X(subscriber_ages) X(subscriber_inspect) X(subscriber_position) \
+  X(subscriber_fd) X(subscriber_interrupt) X(subscriber_destroy) \
   X(cursor_open) X(cursor_position) X(cursor_commit) X(cursor_destroy) \
   X(history_open) X(history_inspect) X(history_read) X(history_find_time) X(history_map) \
   X(history_unmap) X(history_destroy) \
@@ -23,9 +24,9 @@
   X(books_orders) X(books_destroy) \
   X(listener_open) X(listener_take_over) X(listener_accept) X(listener_tend) X(listener_fd) \
   X(listener_interrupt) X(listener_destroy) \
-  X(channel_connect) X(channel_claim) X(channel_commit) X(channel_abort) X(channel_send) \
+  X(channel_options_init) X(channel_connect) X(channel_claim) X(channel_commit) X(channel_abort) X(channel_send) \
   X(channel_drain) X(channel_peek) X(channel_release) X(channel_start) X(channel_finish) \
-  X(channel_cancel) X(channel_next) X(channel_reply) X(channel_arm) X(channel_fd) \
+  X(channel_finish_any) X(channel_cancel) X(channel_next) X(channel_reply) X(channel_arm) X(channel_fd) \
   X(channel_inspect) X(channel_interrupt) X(channel_close) X(channel_destroy)
 // clang-format on
 

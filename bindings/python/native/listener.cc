@@ -48,7 +48,11 @@ class Listener : public Handle {
 
   std::int32_t fileno() {
     const Use use(*this);
-    return listener_ == nullptr ? -1 : api.listener_fd(listener_);
+    Failure failure;
+    std::int32_t fd = -1;
+    const lapwing_result result = api.listener_fd(listener_, &fd, &failure);
+    if (result != LAPWING_ERROR_CLOSED) check(result, failure);
+    return fd;
   }
 
  private:
@@ -56,8 +60,7 @@ class Listener : public Handle {
 };
 
 lapwing_channel_options only_peer(const nb::object& peer_uid) {
-  lapwing_channel_options options = {};
-  options.struct_size = sizeof options;
+  lapwing_channel_options options = default_options(api.channel_options_init);
   if (!peer_uid.is_none()) {
     options.flags = LAPWING_CHANNEL_PEER_UID;
     options.peer_uid = nb::cast<std::uint32_t>(peer_uid);

@@ -28,10 +28,15 @@ void write_line(void* user, const char* line) {
       writev(static_cast<int>(reinterpret_cast<std::intptr_t>(user)), parts, 2);
 }
 
-// Lines go into the pipe, if `fd` is not -1; else into the queue, or nowhere.
-void set_log(int fd, bool queue) {
+// Lines go into the pipe; they are dropped if `fd` is -1.
+void set_log(int fd) {
   const WithoutGil released;
-  api.log_set(fd < 0 ? nullptr : &write_line, reinterpret_cast<void*>(std::intptr_t{fd}), queue);
+  api.log_set(fd < 0 ? nullptr : &write_line, reinterpret_cast<void*>(std::intptr_t{fd}));
+}
+
+void queue_log() {
+  const WithoutGil released;
+  api.log_queue();
 }
 
 nb::tuple read_log() {
@@ -45,7 +50,8 @@ nb::tuple read_log() {
 }  // namespace
 
 void bind_log(nb::module_& module) {
-  module.def("log_set", &set_log, nb::arg("fd"), nb::arg("queue"));
+  module.def("log_set", &set_log, nb::arg("fd"));
+  module.def("log_queue", &queue_log);
   module.def("log_read", &read_log, nb::sig("def log_read() -> tuple[str, int]"));
 }
 

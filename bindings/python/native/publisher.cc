@@ -112,12 +112,11 @@ void open(Publisher* self, const std::string& directory, const std::string& name
           const std::string& schema, const std::string& description, std::uint32_t record_bytes,
           std::uint64_t capacity, const std::string& ring_directory,
           const std::string& journal_directory, std::uint64_t segment_bytes,
-          std::int64_t sync_interval_ns, std::uint64_t retain_bytes, std::uint64_t retain_age_ns,
+          std::int64_t sync_interval_ns, std::uint64_t retain_bytes, std::int64_t retain_age_ns,
           std::uint32_t on_journal_lag, std::uint32_t on_journal_failure, const nb::bytes& metadata,
           std::uint64_t source_id, std::uint64_t source_offset, std::uint32_t flags,
           std::uint32_t group, std::int64_t timeout_ns) {
-  lapwing_publisher_options options = {};
-  options.struct_size = sizeof options;
+  lapwing_publisher_options options = default_options(api.publisher_options_init);
   options.flags = flags;
   options.directory = directory.c_str();
   options.name = or_null(name);

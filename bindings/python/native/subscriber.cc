@@ -4,6 +4,7 @@
 #include <native/bind.h>
 #include <native/call.h>
 #include <native/functions.h>
+#include <native/schema.h>
 
 #include <string>
 #include <vector>
@@ -45,15 +46,35 @@ class Subscriber : public Handle {
     return into.result();
   }
 
-  std::uint64_t take(nb::handle record, std::int64_t timeout_ns) {
+  std::uint64_t read_one(nb::handle record, std::int64_t timeout_ns) {
     const Use use(*this);
     const Memory memory(record, Memory::Access::kWrite, rows_);
+    Failure failure;
     std::uint64_t sequence = 0;
     const lapwing_result result = wait(*this, timeout_ns, Gil::kHeld, [&](std::int64_t left) {
-      return api.subscriber_take(subscriber_, memory.data(), memory.bytes(), left, &sequence);
+      return api.subscriber_read_one(subscriber_, memory.data(), memory.bytes(), left, &sequence,
+                                     &failure);
     });
-    if (result != LAPWING_OK) raise(result, why_nothing_was_taken(result));
+    check(result, failure);
     return sequence;
+  }
+
+  // As of the last session or reset event that was delivered.
+  nb::tuple schema() {
+    const Use use(*this);
+    return described([&](SchemaOut& out, lapwing_error& failure) {
+      return api.subscriber_schema(subscriber_, &out.schema, out.fields.data(), out.fields.size(),
+                                   out.text.data(), out.text.size(), &failure);
+    });
+  }
+
+  lapwing_ages ages() {
+    const Use use(*this);
+    Failure failure;
+    lapwing_ages ages = {};
+    ages.struct_size = sizeof ages;
+    check(api.subscriber_ages(subscriber_, &ages, &failure), failure);
+    return ages;
   }
 
   lapwing_subscriber_info inspect() {
@@ -82,14 +103,6 @@ class Subscriber : public Handle {
   }
 
  private:
-  // take() has no words of its own.
-  static const char* why_nothing_was_taken(lapwing_result result) {
-    if (result == LAPWING_ERROR_EVENT_DUE)
-      return "an event stands before the next record: read() it";
-    if (result == LAPWING_ERROR_RECORD_SIZE) return "the memory is not of the size of a record";
-    return "no record was taken; read() says more";
-  }
-
   lapwing_subscriber* subscriber_ = nullptr;
   RowCheck rows_;
 };
@@ -99,12 +112,12 @@ void open(Subscriber* self, const std::string& directory, const std::string& nam
           std::uint32_t on_gap, std::uint32_t wait, const std::string& fold,
           const std::string& expect, const std::vector<std::string>& instruments,
           std::int64_t reattach_ns, std::int64_t flush_timeout_ns, std::int64_t stale_after_ns,
-          std::uint32_t behind_records, std::int64_t behind_ns, std::int64_t conflate_interval_ns,
-          std::uint32_t conflate_keys_max, std::uint32_t flags) {
+          std::uint32_t behind_records, std::int64_t behind_time_ns,
+          std::int64_t conflate_interval_ns, std::uint32_t conflate_keys_max,
+          std::uint32_t measure_every, std::uint32_t flags) {
   std::vector<const char*> symbols;
   for (const std::string& instrument : instruments) symbols.push_back(instrument.c_str());
-  lapwing_subscriber_options options = {};
-  options.struct_size = sizeof options;
+  lapwing_subscriber_options options = default_options(api.subscriber_options_init);
   options.flags = flags;
   options.directory = directory.c_str();
   options.name = or_null(name);
@@ -123,9 +136,10 @@ void open(Subscriber* self, const std::string& directory, const std::string& nam
   options.reattach_ns = reattach_ns;
   options.flush_timeout_ns = flush_timeout_ns;
   options.stale_after_ns = stale_after_ns;
-  options.behind_ns = behind_ns;
+  options.behind_time_ns = behind_time_ns;
   options.conflate_interval_ns = conflate_interval_ns;
   options.conflate_keys_max = conflate_keys_max;
+  options.measure_every = measure_every;
   new (self) Subscriber(options);
 }
 
@@ -137,12 +151,15 @@ void bind_subscriber(nb::module_& module) {
       .def("__init__", &open, nb::kw_only(), arg("directory"), arg("name"), arg("start"),
            arg("start_value"), arg("start_position").none(), arg("on_gap"), arg("wait"),
            arg("fold"), arg("expect"), arg("instruments"), arg("reattach_ns"),
-           arg("flush_timeout_ns"), arg("stale_after_ns"), arg("behind_records"), arg("behind_ns"),
-           arg("conflate_interval_ns"), arg("conflate_keys_max"), arg("flags"))
+           arg("flush_timeout_ns"), arg("stale_after_ns"), arg("behind_records"),
+           arg("behind_time_ns"), arg("conflate_interval_ns"), arg("conflate_keys_max"),
+           arg("measure_every"), arg("flags"))
       .def("check_rows", &Subscriber::check_rows, arg("check").none(), nb::sig(kCheckRowsSignature))
       .def("read", &Subscriber::read, arg("rows").none(), arg("sequences").none(),
            arg("conflated").none(), arg("timeout_ns"), nb::sig(kReadSignature))
-      .def("take", &Subscriber::take, arg("record"), arg("timeout_ns"))
+      .def("read_one", &Subscriber::read_one, arg("record"), arg("timeout_ns"))
+      .def("schema", &Subscriber::schema)
+      .def("ages", &Subscriber::ages)
       .def("inspect", &Subscriber::inspect)
       .def("position", &Subscriber::position, arg("sequence"))
       .def("fileno", &Subscriber::fileno);

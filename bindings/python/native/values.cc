@@ -18,21 +18,12 @@ nb::str text_of(const char* text) {
 namespace {
 
 // The names that docs/events.md and the tools use, by number.
-constexpr const char* kEventKinds[] = {nullptr,
-                                       nullptr,
-                                       "gap",
-                                       "lost",
-                                       "session",
-                                       "reset",
-                                       "caught-up",
-                                       "stale",
-                                       "publisher-gone",
-                                       "closed",
-                                       nullptr,
-                                       nullptr,
-                                       "snapshot-complete",
-                                       "no-snapshot",
-                                       "behind",
+constexpr const char* kEventKinds[] = {nullptr,       "gap",
+                                       "lost",        "session",
+                                       "reset",       "caught-up",
+                                       "stale",       "publisher-gone",
+                                       "closed",      "snapshot-complete",
+                                       "no-snapshot", "behind",
                                        "live"};
 constexpr const char* kCauses[] = {nullptr,  "lapped",  "session",     "void",
                                    "pruned", "damaged", "not-relayed", "upstream"};
@@ -240,6 +231,20 @@ void bind_subscriber_info(nb::module_& module) {
       .done();
 }
 
+void bind_ages(nb::module_& module) {
+  using Ages = lapwing_ages;
+  Fields<Ages>(module, "Ages", "How old records were when they were delivered.")
+      .number("count", &Ages::count, "records that were measured")
+      .number("negative", &Ages::negative, "without an age: published in the future")
+      .number("unstamped", &Ages::unstamped, "without an age: no time of publishing")
+      .number("p50_ns", &Ages::p50_ns, "at most a quarter too high, like all percentiles")
+      .number("p90_ns", &Ages::p90_ns)
+      .number("p99_ns", &Ages::p99_ns)
+      .number("p999_ns", &Ages::p999_ns)
+      .number("max_ns", &Ages::max_ns)
+      .done();
+}
+
 void bind_history_info(nb::module_& module) {
   using Info = lapwing_history_info;
   Fields<Info>(module, "HistoryInfo", "A journal, as of the call.")
@@ -314,6 +319,7 @@ void bind_values(nb::module_& module) {
   bind_event(module);
   bind_publisher_info(module);
   bind_subscriber_info(module);
+  bind_ages(module);
   bind_history_info(module);
   bind_book_values(module);
   bind_channel_info(module);

@@ -1,7 +1,10 @@
 """Publishing and subscribing: what arrives, in which form, in which order."""
 
+import json
 import os
+import shutil
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -115,15 +118,79 @@ def test_memory_that_holds_no_row_says_what_one_takes(bus):
         assert subscriber.read_into(bytearray(24)).first == 1
 
 
-def test_take_copies_one_record_and_lets_no_event_pass(bus):
+def test_read_one_copies_one_record_and_lets_no_event_pass(bus):
     record = np.zeros(1, QUOTE)
     with follower(bus) as subscriber:
         with pytest.raises(lapwing.Error) as raised:
-            subscriber.take(record)
+            subscriber.read_one(record)
         assert raised.value.name == "event-due"
+        assert "event" in raised.value.message
         subscriber.read()
-        assert [subscriber.take(record) for _ in range(3)] == [1, 2, 3]
+        assert [subscriber.read_one(record) for _ in range(3)] == [1, 2, 3]
     assert record["price"][0] == 3
+
+
+def pairs_of(field, directory):
+    """One session of records whose second field has that name."""
+    dtype = np.dtype([("first", "<u8"), (field, "<u8")])
+    schema = lapwing.Schema.describe("desk.pair", dtype)
+    with lapwing.Publisher(directory, description=schema) as opened:
+        opened.publish(np.array([(1, 2)], dtype))
+
+
+class ReplacedAfterRead:
+    """A subscriber's handle. The bus is replaced just after the first read has returned."""
+
+    def __init__(self, handle, replace):
+        self._handle = handle
+        self._replace = replace
+
+    def read(self, *arguments):
+        result = self._handle.read(*arguments)
+        replace, self._replace = self._replace, lambda: None
+        replace()
+        return result
+
+    def __getattr__(self, name):
+        return getattr(self._handle, name)
+
+
+def test_a_bus_that_was_replaced_has_its_own_description(tmp_path):
+    bus = tmp_path / "bus"
+
+    def replace():
+        shutil.rmtree(bus)
+        pairs_of("renamed", bus)
+
+    pairs_of("old", bus)
+    with lapwing.Subscriber(bus, start=lapwing.Start.oldest()) as subscriber:
+        subscriber._handle = ReplacedAfterRead(subscriber._handle, replace)
+        assert subscriber.read().kind == "session"
+        assert subscriber.dtype.names == ("first", "old")
+        while getattr(subscriber.read(timeout=10), "kind", "") != "reset":
+            assert subscriber.dtype.names == ("first", "old")
+        assert subscriber.read(timeout=10).rows.dtype.names == ("first", "renamed")
+        assert subscriber.schema.name == "desk.pair"
+
+
+def test_ages_are_of_the_records_that_were_chosen(tmp_path):
+    dtype = np.dtype([("time", "<u8"), ("published", "<u8")])
+    text = json.loads(lapwing.Schema.describe("test.aged", dtype, utc_ns=["time", "published"]).text)
+    text["fields"][1]["role"] = "publish_time"
+    rows = np.zeros(100, dtype)
+    rows["published"] = time.time_ns()
+    with lapwing.Publisher(tmp_path / "bus", description=json.dumps(text)) as opened:
+        opened.publish(rows)
+    with follower(tmp_path / "bus", measure_every=10, observes=True) as subscriber:
+        list(subscriber)
+        ages = subscriber.ages()
+    assert ages.count == 10 and ages.negative == ages.unstamped == 0
+    assert 0 < ages.p50_ns <= ages.p99_ns <= ages.max_ns < 60 * 10**9
+    with follower(tmp_path / "bus") as subscriber:
+        list(subscriber)
+        with pytest.raises(lapwing.Error) as raised:
+            subscriber.ages()
+    assert raised.value.name == "not-found"
 
 
 def test_a_gap_is_an_event_with_exact_bounds_and_is_filled(tmp_path):

@@ -155,7 +155,7 @@ def test_several_calls_are_under_way_and_end_in_any_order(duplexes):
     requests = [server.next(timeout=10) for _ in started]
     for request in reversed(requests):
         server.reply(request, b"", type=request.type * 10)
-    ended = [client.finish(timeout=10) for _ in started]
+    ended = [client.finish_any(timeout=10) for _ in started]
     assert {reply.call for reply in ended} == set(started)
     assert sorted(reply.type for reply in ended) == [10, 20, 30]
 
@@ -170,6 +170,17 @@ def test_a_call_that_ends_without_a_reply_says_which(duplexes):
     client.cancel(cancelled)
     with pytest.raises(lapwing.Error) as raised:
         client.finish(cancelled)
+    assert raised.value.name == "misuse"
+
+
+def test_a_channel_that_was_closed_has_no_descriptor(duplexes):
+    _server, client = duplexes
+    assert client.fileno() >= 0
+    client.close()
+    assert client.fileno() == -1
+    client.destroy()
+    with pytest.raises(lapwing.Error) as raised:
+        client.fileno()
     assert raised.value.name == "misuse"
 
 

@@ -40,7 +40,7 @@ def version_source(major, minor):
 
 def test_every_function_of_the_header_is_called_by_name():
     declared = re.findall(r"^LAPWING_API(?:_V)? .*?\b(lapwing_\w+)\(", HEADER.read_text(), re.M)
-    assert len(declared) == 65
+    assert len(declared) == 72
     assert sorted(declared) == sorted(_native.function_names())
 
 
@@ -79,7 +79,8 @@ def test_a_library_of_another_kind_is_refused(tmp_path):
 def test_errors_have_their_stable_names():
     assert lapwing.error_name(0) == "ok"
     assert lapwing.error_name(13) == "timed-out"
-    assert lapwing.error_name(35) == "unknown"
+    assert lapwing.error_name(35) == "no-answer"
+    assert lapwing.error_name(36) == "unknown"
 
 
 def test_an_error_has_its_number_name_and_errno(tmp_path):

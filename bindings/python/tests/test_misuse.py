@@ -72,7 +72,7 @@ def test_ctrl_c_ends_a_wait_of_the_driver(folder):
 THREADS = {
     "read": "subscriber.read()",
     "poll": "suppressed(subscriber.read, timeout=0)",
-    "take": "suppressed(subscriber.take, record)",
+    "read_one": "suppressed(subscriber.read_one, record)",
 }
 EXIT = """
 import sys, threading, time
@@ -213,7 +213,7 @@ def test_arrays_of_objects_are_refused(bus, tmp_path):
     objects = np.zeros(24, object)
     with follower(bus) as subscriber:
         subscriber.read()
-        for call in (subscriber.read_into, subscriber.take):
+        for call in (subscriber.read_into, subscriber.read_one):
             with pytest.raises(lapwing.Error, match="holds Python objects"):
                 call(objects)
     with lapwing.Publisher(tmp_path / "own", record_bytes=8, journal=False) as opened:

@@ -3,7 +3,9 @@
 The options are those of the signatures, so a new option is tried too.
 """
 
+import ctypes
 import inspect
+import struct
 
 import pytest
 
@@ -12,7 +14,8 @@ from lapwing.channel import side_options
 
 NAN = float("nan")
 NUMBERS = [-1, 1.5, "1", True, 2**64]
-DURATIONS = [-1, -0.5, 0, NAN, "1", True, [1]]
+DURATIONS = [-1, -0.5, NAN, "1", True, [1]]
+ABOVE_ZERO = {"sync_interval", "retain_age", "stale_after", "behind_time", "conflate_interval"}
 WRONG = {  # by annotation
     "str": [5, b"text", None, ["text"], "a\0b"],
     "str | os.PathLike[str]": [5, None, ["."], "a\0b"],
@@ -35,8 +38,9 @@ def wrong_values(parameter):
     if parameter.name in TIMES:
         return [-1, NAN, "1", True, [1]]
     annotation = parameter.annotation
-    if annotation == "float | None":
-        return DURATIONS
+    if annotation in ("float", "float | None"):
+        zero = [0] if parameter.name in ABOVE_ZERO else []
+        return DURATIONS + zero + ([None] if annotation == "float" else [])
     if annotation.startswith("Literal["):
         words = [word.strip(" \"'") for word in annotation[len("Literal[") : -1].split(",")]
         return [words[0].capitalize(), words[0][:-1], "", None, 1, [words[0]]]
@@ -140,7 +144,57 @@ def test_timeouts_of_reads_are_checked(bus):
             with pytest.raises(lapwing.Error, match="timeout"):
                 opened.read(timeout=wrong)
             with pytest.raises(lapwing.Error, match="timeout"):
-                opened.take(bytearray(24), timeout=wrong)
+                opened.read_one(bytearray(24), timeout=wrong)
+
+
+def library_defaults(function, layout):
+    """The fields of the options that a function of the library fills in."""
+    memory = ctypes.create_string_buffer(struct.calcsize(layout))
+    getattr(ctypes.CDLL(lapwing.LIBRARY), function)(memory, ctypes.c_uint32(len(memory)))
+    return struct.unpack(layout, memory)
+
+
+def python_defaults(signature, names, nanoseconds=()):
+    """Those of a signature: seconds as ns, None as -1."""
+    defaults = {name: each.default for name, each in inspect.signature(signature).parameters.items()}
+    values = [defaults[name] for name in names]
+    return [
+        -1 if value is None else round(value * 1e9) if name in nanoseconds else value
+        for name, value in zip(names, values)
+    ]
+
+
+def test_the_defaults_are_those_of_the_library():
+    made = library_defaults("lapwing_publisher_options_init", "IIPPPPIIQPPQqQqIIPNQQ")
+    names = ("segment_bytes", "sync_interval", "retain_bytes", "retain_age")
+    times = ("sync_interval", "retain_age")
+    assert list(made[11:15]) == python_defaults(lapwing.Publisher, names, times)
+    assert made[15:17] == (1, 1)  # "wait" and "continue"
+
+    made = library_defaults("lapwing_subscriber_options_init", "IIPPIIIIQ16s16sQPPPNqqqqqII")
+    times = ("reattach", "flush_timeout", "stale_after", "behind_time", "conflate_interval")
+    names = (*times, "conflate_keys_max", "measure_every")
+    assert list(made[16:23]) == python_defaults(lapwing.Subscriber, names, times)
+    assert made[5:8] == (1, 2, 0)  # "fill", "backoff", behind_records
+
+    made = library_defaults("lapwing_channel_options_init", "IIPQIIIIIIq")
+    names = ("capacity", "message_bytes_max", "call_window")
+    assert list(made[3:6]) == python_defaults(side_options, names)
+    assert made[6] == 2  # "backoff"
+    assert [made[10]] == python_defaults(lapwing.Producer.connect, ["retry"], ["retry"])
+
+
+def test_none_is_no_limit(folder):
+    lasting = ("reattach", "flush_timeout", "stale_after", "behind_time")
+    subscriber(**dict.fromkeys(lasting)).close()
+    with publisher(sync_interval=None, retain_age=None, restamped=True) as opened:
+        assert opened.publish(bytes(16)) == 1
+        assert opened.flush() == 1
+    with lapwing.Listener("listener.sock") as listening:
+        with pytest.raises(lapwing.Error) as raised:
+            connect(path="absent.sock", retry=None, timeout=0.05)
+        assert raised.value.name in ("no-bus", "timed-out")
+        assert listening.is_open
 
 
 def test_a_role_or_a_side_that_is_not_one_is_refused():

@@ -129,15 +129,15 @@ def test_memory_to_read_into_has_the_fields_of_the_bus(bus):
     swapped = np.zeros(8, np.dtype(OTHERS["another order"][0]))
     with follower(bus) as subscriber:
         assert subscriber.read_into(swapped).kind == "session"  # an event needs no memory
-        for call in (subscriber.read_into, lambda memory: subscriber.take(memory[:1])):
+        for call in (subscriber.read_into, lambda memory: subscriber.read_one(memory[:1])):
             with pytest.raises(lapwing.Error, match="instrument is at offset 12") as raised:
                 call(swapped)
             assert raised.value.name == "record-size"
         rows = np.zeros(8, QUOTE)
         assert np.array_equal(subscriber.read_into(rows).rows, quotes(1, 8))
         row = np.zeros(1, QUOTE)
-        assert subscriber.take(row) == 9 and row["price"] == 9
-        assert subscriber.take(bytearray(24)) == 10
+        assert subscriber.read_one(row) == 9 and row["price"] == 9
+        assert subscriber.read_one(bytearray(24)) == 10
     with lapwing.History(bus) as history:
         with pytest.raises(lapwing.Error, match="instrument is at offset 12"):
             history.read_into(swapped, 1)

@@ -103,12 +103,12 @@ WAITS = {
             subscriber.read()
             print("waiting", flush=True)
         """,
-    "take": """
+    "read_one": """
         import numpy
         subscriber = lapwing.Subscriber(sys.argv[1], wait="park")
         while subscriber.read().kind != "caught-up": pass
         print("waiting", flush=True)
-        subscriber.take(numpy.zeros(24, "u1"))
+        subscriber.read_one(numpy.zeros(24, "u1"))
         """,
     "accept": """
         listener = lapwing.Listener(sys.argv[1] + "/listener.sock")

@@ -6,8 +6,9 @@
                 case lapwing.Records(): print(item.first, item.rows["price"].mean())
                 case lapwing.Event(kind="gap"): print("missing", item.first, item.last)
 
-Durations and timeouts are seconds; None waits without end, 0 does not wait. Times are ns since
-1970, UTC. Prices are integers in units of 1e-9. Failures raise `lapwing.Error`.
+Durations and timeouts are seconds. A timeout of None waits forever, and one of 0 does not wait. For
+an option None is no limit. Times are ns since 1970, UTC. Prices are integers in units of 1e-9.
+Failures raise `lapwing.Error`.
 
 One thread at a time uses an object. Waits release the GIL, and Ctrl-C ends them.
 """
@@ -16,6 +17,7 @@ from ._library import ABI, LIBRARY  # first: everything else calls the library
 
 from . import log
 from ._native import (
+    Ages,
     Book,
     BooksInfo,
     ChannelInfo,
@@ -45,6 +47,7 @@ __version__ = "0.2.0"
 __all__ = [
     "ABI",
     "LIBRARY",
+    "Ages",
     "Book",
     "Books",
     "BooksInfo",

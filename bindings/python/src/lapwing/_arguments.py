@@ -27,34 +27,38 @@ def _is_number(value: object) -> bool:
 
 
 def _ns(seconds: float) -> int:
-    """At least 1, since 0 has another meaning."""
+    """At least 1 above 0, since 0 has another meaning. Infinity is no limit."""
+    if seconds == 0:
+        return 0
     return max(1, round(seconds * 1e9)) if seconds * 1e9 < _NS_MAX else FOREVER
 
 
 def timeout_ns(seconds: float | None) -> int:
-    """None, or infinity: without end. 0: do not wait."""
+    """None: without end. 0: do not wait."""
     if seconds is None:
         return FOREVER
-    if _is_number(seconds):
-        if seconds > 0:
-            return _ns(seconds)
-        if seconds == 0:
-            return 0
+    if _is_number(seconds) and seconds >= 0:
+        return _ns(seconds)
     raise invalid(
         f"timeout is {seconds!r}, which is not a time. Give seconds: 0 does not wait, None waits "
         "without end"
     )
 
 
-def duration_ns(option: str, seconds: float | None) -> int:
-    """None: the option's default."""
+def duration_ns(option: str, seconds: float) -> int:
+    if _is_number(seconds) and 0 <= seconds * 1e9 < _NS_MAX:
+        return _ns(seconds)
+    raise invalid(f"{option} is {seconds!r}, which is not a duration. Give seconds")
+
+
+def optional_ns(option: str, seconds: float | None, none: str) -> int:
+    """None: no limit, which `none` names."""
     if seconds is None:
-        return 0
-    if _is_number(seconds) and seconds > 0:
+        return FOREVER
+    if _is_number(seconds) and seconds >= 0:
         return _ns(seconds)
     raise invalid(
-        f"{option} is {seconds!r}, which is not a duration. Give seconds above 0, or None for the "
-        "default"
+        f"{option} is {seconds!r}, which is not a duration. Give seconds, or None: {none}"
     )
 
 

@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple, TypeVar
 from . import _native
 from ._arguments import (
     WAIT,
-    duration_ns,
     flags_of,
     number_of,
+    optional_ns,
     text,
     text_of,
     timeout_ns,
@@ -33,9 +33,9 @@ _UINT32_MAX = 2**32 - 1
 def side_options(
     *,
     name: str = "",
-    capacity: int = 0,
-    message_bytes_max: int = 0,
-    call_window: int = 0,
+    capacity: int = 1024 * 1024,
+    message_bytes_max: int = 65536,
+    call_window: int = 64,
     wait: Wait = "backoff",
     aligned: bool = False,
     huge_pages: bool = False,
@@ -46,9 +46,9 @@ def side_options(
     """Options of one side of a channel, of what it sends.
 
     name               for people: `lapwing info` shows it
-    capacity           bytes, a power of two; 0: 1 MiB
-    message_bytes_max  0: 64 KiB
-    call_window        calls and one-way messages that are taken unanswered; 0: 64
+    capacity           bytes, a power of two
+    message_bytes_max  of one message
+    call_window        calls and one-way messages that are taken unanswered
     wait               "busy" spins, "backoff" spins, yields and sleeps, "park" sleeps at once
     aligned            payloads are aligned to 64 bytes; without it, to 16, and those of 49 to 56
                        bytes to 8
@@ -88,13 +88,13 @@ class Channel(Handle[_native.Channel]):
         path: str | os.PathLike[str],
         *,
         timeout: float | None = None,
-        retry: float | None = None,
+        retry: float | None = 0.0,
         peer_uid: int | None = None,
         **options,
     ) -> Role:
         """Connects to the listener at `path`. The options are those of side_options().
 
-        retry     for how long it tries again while nobody listens; None: not at all
+        retry     seconds to try again while there is no listener; None: until the timeout
         peer_uid  only that user is connected to
         """
         one_side = side_options(**options)
@@ -103,7 +103,7 @@ class Channel(Handle[_native.Channel]):
             "path": text_of(path),
             "role": cls.role,
             "peer_uid": 0 if peer_uid is None else whole("peer_uid", peer_uid, _UINT32_MAX),
-            "retry_ns": duration_ns("retry", retry),
+            "retry_ns": optional_ns("retry", retry, "forever"),
             "timeout_ns": timeout_ns(timeout),
         }
         return cls(opened(lambda: _native.connect(**one_side), timeout))
@@ -297,12 +297,19 @@ class Duplex(Channel):
         """Asks. The reply must arrive within the timeout. Returns the call's number."""
         return self._handle.start(payload, type, timeout_ns(timeout))
 
-    def finish(self, call: int = 0, timeout: float | None = None) -> Reply:
-        """The end of that call, by the call's own timeout. 0: the next call to end, by this one.
+    def finish(self, call: int) -> Reply:
+        """Waits for the end of that call, until the call's own timeout.
 
-        Error.call says which call has ended without an answer.
+        misuse: there is no such call.
         """
-        return Reply(*self._handle.finish(call, timeout_ns(timeout)))
+        return Reply(*self._handle.finish(call))
+
+    def finish_any(self, timeout: float | None = None) -> Reply:
+        """Waits for the next call to end, or for a late reply.
+
+        Error.call is the call that ended without an answer; 0: none has ended.
+        """
+        return Reply(*self._handle.finish_any(timeout_ns(timeout)))
 
     def cancel(self, call: int) -> None:
         """Ends a call without a reply."""
@@ -320,7 +327,7 @@ class Duplex(Channel):
 
     def next(self, timeout: float | None = None) -> Request:
         """The next call or one-way message of the other side."""
-        return Request(*self._handle.next(timeout_ns(timeout))[:3])
+        return Request(*self._handle.next(timeout_ns(timeout)))
 
     def reply(
         self,

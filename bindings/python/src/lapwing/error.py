@@ -19,7 +19,7 @@ class Error(Exception):
     row_bytes: int | None = None
     """too-small: what a row takes"""
     call: int | None = None
-    """finish: the call that ended without an answer; 0: none has ended"""
+    """finish, finish_any: the call that ended without an answer; 0: none has ended"""
 
     def __init__(self, number: int, name: str, message: str, errno: int = 0) -> None:
         super().__init__(number, name, message, errno)

@@ -24,7 +24,7 @@ class _Delivery:
         self._lines = os.fdopen(read_end, "rb")
         self._thread = threading.Thread(target=self._run, name="lapwing-log", daemon=True)
         self._thread.start()
-        _native.log_set(self._write_end, False)
+        _native.log_set(self._write_end)
 
     def _run(self) -> None:
         with self._lines as lines:
@@ -57,20 +57,21 @@ def to(function: Callable[[str], object] | None) -> None:
     None: lines are dropped again, once those before are delivered. A forked child's lines go to
     the parent's function.
     """
-    _set_queue(False)
     global _delivery
+    _native.log_set(-1)
+    _end_delivery()
     if function is not None:
         _delivery = _Delivery(function)
 
 
 def to_queue() -> None:
     """Keeps the newest 256 lines for read() and lines()."""
-    _set_queue(True)
+    _native.log_queue()
+    _end_delivery()
 
 
-def _set_queue(queue: bool) -> None:
+def _end_delivery() -> None:
     global _delivery
-    _native.log_set(-1, queue)
     if _delivery is not None:
         _delivery.end()
         _delivery = None

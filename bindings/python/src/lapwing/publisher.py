@@ -6,7 +6,16 @@ import os
 from typing import Literal
 
 from . import _native
-from ._arguments import duration_ns, flags_of, number_of, text, text_of, timeout_ns, truth, whole
+from ._arguments import (
+    flags_of,
+    number_of,
+    optional_ns,
+    text,
+    text_of,
+    timeout_ns,
+    truth,
+    whole,
+)
 from ._handle import Handle, opened
 from .error import invalid
 from .schema import Schema, described, row_check, text_of_schema
@@ -43,13 +52,14 @@ class Publisher(Handle[_native.Publisher]):
         ring_directory: str | os.PathLike[str] = "",
         journal: bool = True,
         journal_directory: str | os.PathLike[str] = "",
-        segment_bytes: int = 0,
-        sync_interval: float | None = None,
+        segment_bytes: int = 64 * 1024 * 1024,
+        sync_interval: float | None = 0.01,
         retain_bytes: int = 0,
         retain_age: float | None = None,
         on_journal_lag: Literal["wait", "shed"] = "wait",
         on_journal_failure: Literal["continue", "stop"] = "continue",
         metadata: bytes = b"",
+        restamped: bool = False,
         resume: bool = False,
         source_id: int = 0,
         source_offset: int = 0,
@@ -64,10 +74,13 @@ class Publisher(Handle[_native.Publisher]):
         description    a Schema or its text; record_bytes and schema follow from it
         record_bytes   8 to 4,088; 0: the description's, else 56
         capacity       slots, a power of two; 0: what fits, up to 1,048,576
-        sync_interval  seconds; None: 0.01; math.inf: on request only
-        retain_age     seconds; None: no limit
+        segment_bytes  size of a journal file; a power of two
+        sync_interval  seconds between syncs of the journal; None: on request only, by flush()
+        retain_bytes   journal size above which the oldest segments are removed; 0: no limit
+        retain_age     seconds after which they are removed; None: never
         on_journal_lag         the journal is a whole ring behind: "wait" for the disk, or "shed" it
         on_journal_failure     the journal has failed: "continue" live, or "stop"
+        restamped      the times of publishing in the records are this publisher's, not the feed's
         group          a gid whose members may read
         """
         flags = flags_of(
@@ -75,6 +88,7 @@ class Publisher(Handle[_native.Publisher]):
             huge_pages=(huge_pages, 2),
             resume=(resume, 4),
             group=(group is not None, 8),
+            restamped=(restamped, 16),
         )
         options = {
             "directory": text_of(directory, "directory"),
@@ -86,9 +100,9 @@ class Publisher(Handle[_native.Publisher]):
             "ring_directory": text_of(ring_directory, "ring_directory"),
             "journal_directory": text_of(journal_directory, "journal_directory"),
             "segment_bytes": whole("segment_bytes", segment_bytes),
-            "sync_interval_ns": duration_ns("sync_interval", sync_interval),
+            "sync_interval_ns": optional_ns("sync_interval", sync_interval, "on request"),
             "retain_bytes": whole("retain_bytes", retain_bytes),
-            "retain_age_ns": max(0, duration_ns("retain_age", retain_age)),
+            "retain_age_ns": optional_ns("retain_age", retain_age, "never"),
             "on_journal_lag": number_of("on_journal_lag", on_journal_lag, _ON_LAG),
             "on_journal_failure": number_of("on_journal_failure", on_journal_failure, _ON_FAILURE),
             "metadata": _bytes_of("metadata", metadata),

@@ -16,6 +16,7 @@ from ._arguments import (
     duration_ns,
     flags_of,
     number_of,
+    optional_ns,
     text,
     text_of,
     timeout_ns,
@@ -27,7 +28,7 @@ from ._native import Event, Position
 from .cursor import Cursor
 from .error import Error, invalid
 from .records import Item, Records, State, dtype_of
-from .schema import Schema, described, row_check, text_of_schema
+from .schema import Schema, row_check, text_of_schema
 
 _ON_GAP = {"fill": 1, "skip": 2, "stop": 3, "snapshot": 4}
 _STATE, _EVENT = 2, 3
@@ -36,7 +37,6 @@ _STARTS = (
     "resume(cursor, otherwise)",
 )  # fmt: skip
 _UINT32_MAX = 2**32 - 1
-_CONFLATE_SECONDS = 0.25
 
 ROWS = 4096
 
@@ -121,14 +121,16 @@ class Subscriber(Handle[_native.Subscriber]):
         fold: str = "",
         expect: Schema | str = "",
         end_at_close: bool = False,
-        reattach: float | None = None,
-        flush_timeout: float | None = None,
+        reattach: float | None = 30.0,
+        flush_timeout: float | None = 10.0,
         stale_after: float | None = None,
         behind_records: int = 0,
-        behind: float | None = None,
+        behind_time: float | None = None,
         conflate: bool = False,
-        conflate_interval: float | None = None,
-        conflate_keys_max: int = 0,
+        conflate_interval: float = 0.25,
+        conflate_keys_max: int = 65536,
+        measure_every: int = 0,
+        observes: bool = False,
     ) -> None:
         """Checks the options, and never waits.
 
@@ -138,19 +140,22 @@ class Subscriber(Handle[_native.Subscriber]):
         instruments        symbols as str, even of digits ("005930"); numbers as int, or as
                            "id:5930"; empty: all
         expect             what the records have to be; empty: anything
-        reattach           for how long a bus or publisher is waited for; None: 30 s
-        flush_timeout      how long the publisher may take for the join; None: 10 s
-        stale_after        a silent publisher is an event after this time; None: never
-        behind_records, behind     limits for the events "behind" and "live"; 0, None: none
-        conflate           the newest record of each key, once in `conflate_interval` (None: 0.25 s)
+        reattach           seconds to wait for a bus or publisher; None: forever
+        flush_timeout      seconds that the publisher may take for the join; None: forever
+        stale_after        seconds without a record until the event "stale"; None: never
+        behind_records     records behind the publisher until the event "behind"; 0: no limit
+        behind_time        the same in seconds; None: never
+        conflate           the newest record of each key, once in `conflate_interval` seconds
+        conflate_keys_max  more keys end an interval early
+        measure_every      measures the age of every Nth record, for ages(); 0: none
+        observes           it shows records to operators: docs/monitoring.md
         """
         if not isinstance(start, Start):
             words = ", ".join(f"Start.{word}" for word in _STARTS)
             raise invalid(f"start is {start!r}; it can be: {words}")
         names = _instrument_names(instruments)
-        self._directory = text_of(directory, "directory")
         self._is_sparse = bool(conflate) or bool(instruments)
-        self._interval = (conflate_interval or _CONFLATE_SECONDS) if conflate else None
+        self._interval = conflate_interval if conflate else None
         self._row_bytes = 0
         self._record_schema: Schema | None = None
         self._record_dtype = np.dtype("V1")  # until the event "session"
@@ -158,7 +163,7 @@ class Subscriber(Handle[_native.Subscriber]):
         self._memory = np.empty(0, np.uint8)
         self._waiter = Waiter()
         self._handle = _native.Subscriber(
-            directory=self._directory,
+            directory=text_of(directory, "directory"),
             name=text("name", name),
             start=start.number,
             start_value=start.value,
@@ -168,14 +173,17 @@ class Subscriber(Handle[_native.Subscriber]):
             fold=text("fold", fold),
             expect=text_of_schema("expect", expect),
             instruments=names,
-            reattach_ns=duration_ns("reattach", reattach),
-            flush_timeout_ns=duration_ns("flush_timeout", flush_timeout),
-            stale_after_ns=duration_ns("stale_after", stale_after),
+            reattach_ns=optional_ns("reattach", reattach, "forever"),
+            flush_timeout_ns=optional_ns("flush_timeout", flush_timeout, "forever"),
+            stale_after_ns=optional_ns("stale_after", stale_after, "never"),
             behind_records=whole("behind_records", behind_records, _UINT32_MAX),
-            behind_ns=duration_ns("behind", behind),
+            behind_time_ns=optional_ns("behind_time", behind_time, "never"),
             conflate_interval_ns=duration_ns("conflate_interval", conflate_interval),
             conflate_keys_max=whole("conflate_keys_max", conflate_keys_max, _UINT32_MAX),
-            flags=flags_of(end_at_close=(end_at_close, 1), conflate=(conflate, 2)),
+            measure_every=whole("measure_every", measure_every, _UINT32_MAX),
+            flags=flags_of(
+                end_at_close=(end_at_close, 1), conflate=(conflate, 2), observes=(observes, 4)
+            ),
         )
 
     # ---- reading
@@ -218,13 +226,13 @@ class Subscriber(Handle[_native.Subscriber]):
         result = self._handle.read(memory, sequences, conflated, timeout_ns(timeout))
         return self._item(memory, result, sequences, conflated, owns=False)
 
-    def take(self, record: object, timeout: float | None = None) -> int:
+    def read_one(self, record: object, timeout: float | None = None) -> int:
         """Copies the next record into `record`, memory of its size, and returns its sequence.
 
-        The fastest way to one record. event-due: an event stands before it, which read() returns.
+        The fastest way to one record. event-due: an event precedes it, which read() returns.
         record-size: the array's fields are not those of the records.
         """
-        return self._handle.take(record, timeout_ns(timeout))
+        return self._handle.read_one(record, timeout_ns(timeout))
 
     def items(self, rows: int = ROWS, timeout: float | None = None) -> Iterator[Item]:
         """Iterates over items, with up to `rows` rows in an item. Waits `timeout` s for each.
@@ -250,6 +258,13 @@ class Subscriber(Handle[_native.Subscriber]):
     def inspect(self) -> _native.SubscriberInfo:
         return self._handle.inspect()
 
+    def ages(self) -> _native.Ages:
+        """How old records were when they were delivered: of those that measure_every selected.
+
+        Raises not-found: none was measured.
+        """
+        return self._handle.ages()
+
     @property
     def is_sparse(self) -> bool:
         """It conflates, or has instruments: rows do not follow one another."""
@@ -257,7 +272,7 @@ class Subscriber(Handle[_native.Subscriber]):
 
     @property
     def schema(self) -> Schema | None:
-        """Of the records, from the event "session" on; None: nobody has described them."""
+        """Of the records, as of the last event "session" or "reset"; None: not described."""
         return self._record_schema
 
     @property
@@ -310,7 +325,7 @@ class Subscriber(Handle[_native.Subscriber]):
         if event.kind not in ("session", "reset"):
             return
         self._row_bytes = event.record_bytes
-        self._record_schema = self._described(event.schema, event.record_bytes)
+        self._record_schema = self._described()
         self._record_dtype = dtype_of(self._record_schema, event.record_bytes)
         orders = self._orders() if self._is_mbo() else None
         self._handle.check_rows(row_check(self._record_schema, orders))
@@ -330,8 +345,11 @@ class Subscriber(Handle[_native.Subscriber]):
             return self._record_schema
         return self._orders()
 
-    def _described(self, name: str, record_bytes: int) -> Schema | None:
-        schema = described(self._directory)
-        if schema is None or (schema.name, schema.record_bytes) != (name, record_bytes):
+    def _described(self) -> Schema | None:
+        """As of the event that was just delivered: the bus on disk may be another one already."""
+        try:
+            return Schema._of(*self._handle.schema())
+        except Error as error:
+            if error.name != "not-found":
+                raise
             return None
-        return schema
