@@ -31,11 +31,12 @@ const NAMED = {
 };
 const TRUTHS = /^(is_|has_)|^fillable$/;
 const RENAMED = { 'lapwing_event.kind': 'event' };
-const NO_INTERFACE = /_(id|batch|view|message|reply|error|schema|field|options)$/;
+const NO_INTERFACE = /_(id|batch|view|message|reply|request|error|schema|field|options)$/;
 
 function parse(header) {
   const text = header
     .replace(/\/\*[^]*?\*\//g, ' ')
+    .replace(/\\\n/g, ' ')
     .replace(/^#.*$/gm, '')
     .replace(/\s+/g, ' ');
   for (const [, name] of text.matchAll(/typedef uint32_t (\w+);/g)) SCALARS[name] = SCALARS.uint32_t;

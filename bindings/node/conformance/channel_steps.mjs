@@ -113,7 +113,8 @@ export const channelSteps = {
   },
   'channel.finish': async (step) => {
     const duplex = channelWith(step, 'finish');
-    const reply = await duplex.finish(step.has('call') ? callOf(step) : undefined, step.wait);
+    const isOne = step.number('call', 0) !== 0;
+    const reply = await (isOne ? duplex.finish(callOf(step)) : duplex.finishAny(step.wait));
     return `ok call=${started.indexOf(reply.call) + 1} error=${bit(reply.error)} ` +
       `late=${bit(reply.isLate)} code=${reply.error?.code ?? 0} type=${reply.type} ` +
       `bytes=${reply.payload.length} digest=${digestOf(reply.payload)}`;

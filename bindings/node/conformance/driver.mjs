@@ -9,7 +9,7 @@ import { rateSteps } from './rate_steps.mjs';
 import { Step } from './step.mjs';
 import { subscriberSteps } from './subscriber_steps.mjs';
 
-const UNKNOWN = 35;
+const UNKNOWN = 36;
 const COLLECTED_STEPS = 500; // so that the process's memory shows what leaks, and not what V8 has not collected yet
 const types = ['', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64',
   'float32', 'float64', 'char', 'text', 'bytes'];

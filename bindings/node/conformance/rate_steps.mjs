@@ -81,7 +81,7 @@ const events = new Batch({ rows: 1, rowBytes: RECORD_BYTES });
 function takeOne(subscriber, record) {
   for (;;) {
     try {
-      if (subscriber.tryTake(record) !== undefined) return;
+      if (subscriber.tryReadOne(record) !== undefined) return;
     } catch (error) {
       if (!(error instanceof LapwingError && error.code === 'event-due')) throw error;
       subscriber.tryRead(events);

@@ -119,7 +119,7 @@ export const subscriberSteps = {
       flushTimeoutMs: step.number('flush_timeout_ms'),
       staleAfterMs: step.number('stale_after_ms'),
       behindRecords: step.number('behind_records'),
-      behindMs: step.number('behind_ms'),
+      behindTimeMs: step.number('behind_ms'),
       conflate,
     })));
   },
@@ -139,7 +139,7 @@ export const subscriberSteps = {
   'subscriber.take': async (step) => {
     const subscriber = subscribers.of(step);
     const record = new Uint8Array(step.number('bytes') ?? rowBytesOf(subscriber));
-    const sequence = await subscriber.take(record, step.wait);
+    const sequence = await subscriber.readOne(record, step.wait);
     return `ok sequence=${sequence} digest=${digestOf(record)}`;
   },
   'subscriber.inspect': (step) => {

@@ -49,6 +49,7 @@ export const constants = {
   ERROR_NO_MEMORY: 32,
   ERROR_FORKED: 33,
   ERROR_EVENT_DUE: 34,
+  ERROR_NO_ANSWER: 35,
   TYPE_INT8: 1,
   TYPE_INT16: 2,
   TYPE_INT32: 3,
@@ -75,6 +76,7 @@ export const constants = {
   PUBLISHER_HUGE_PAGES: 2,
   PUBLISHER_RESUME: 4,
   PUBLISHER_GROUP: 8,
+  PUBLISHER_RESTAMPED: 16,
   ON_JOURNAL_LAG_WAIT: 1,
   ON_JOURNAL_LAG_SHED: 2,
   ON_JOURNAL_FAILURE_CONTINUE: 1,
@@ -92,18 +94,18 @@ export const constants = {
   BATCH_RECORDS: 1,
   BATCH_STATE: 2,
   BATCH_EVENT: 3,
-  EVENT_GAP: 2,
-  EVENT_LOST: 3,
-  EVENT_SESSION: 4,
-  EVENT_RESET: 5,
-  EVENT_CAUGHT_UP: 6,
-  EVENT_STALE: 7,
-  EVENT_PUBLISHER_GONE: 8,
-  EVENT_CLOSED: 9,
-  EVENT_SNAPSHOT_COMPLETE: 12,
-  EVENT_NO_SNAPSHOT: 13,
-  EVENT_BEHIND: 14,
-  EVENT_LIVE: 15,
+  EVENT_GAP: 1,
+  EVENT_LOST: 2,
+  EVENT_SESSION: 3,
+  EVENT_RESET: 4,
+  EVENT_CAUGHT_UP: 5,
+  EVENT_STALE: 6,
+  EVENT_PUBLISHER_GONE: 7,
+  EVENT_CLOSED: 8,
+  EVENT_SNAPSHOT_COMPLETE: 9,
+  EVENT_NO_SNAPSHOT: 10,
+  EVENT_BEHIND: 11,
+  EVENT_LIVE: 12,
   CAUSE_LAPPED: 1,
   CAUSE_SESSION: 2,
   CAUSE_VOID: 3,
@@ -127,6 +129,7 @@ export const constants = {
   WAIT_PARK: 3,
   SUBSCRIBER_END_AT_CLOSE: 1,
   SUBSCRIBER_CONFLATE: 2,
+  SUBSCRIBER_OBSERVES: 4,
   CURSOR_DURABLE: 1,
   CHANNEL_ROLE_PRODUCER: 1,
   CHANNEL_ROLE_CONSUMER: 2,
@@ -208,7 +211,7 @@ export const layouts = {
       segment_bytes: { name: 'segmentBytes', offset: 72, kind: 'u64' },
       sync_interval_ns: { name: 'syncIntervalNs', offset: 80, kind: 'i64' },
       retain_bytes: { name: 'retainBytes', offset: 88, kind: 'u64' },
-      retain_age_ns: { name: 'retainAgeNs', offset: 96, kind: 'u64' },
+      retain_age_ns: { name: 'retainAgeNs', offset: 96, kind: 'i64' },
       on_journal_lag: { name: 'onJournalLag', offset: 104, kind: 'u32' },
       on_journal_failure: { name: 'onJournalFailure', offset: 108, kind: 'u32' },
       metadata: { name: 'metadata', offset: 112, kind: 'pointer' },
@@ -245,7 +248,7 @@ export const layouts = {
   lapwing_event: {
     bytes: 680,
     fields: {
-      kind: { name: 'event', offset: 0, kind: 'u32', names: { 2: 'gap', 3: 'lost', 4: 'session', 5: 'reset', 6: 'caught-up', 7: 'stale', 8: 'publisher-gone', 9: 'closed', 12: 'snapshot-complete', 13: 'no-snapshot', 14: 'behind', 15: 'live' } },
+      kind: { name: 'event', offset: 0, kind: 'u32', names: { 1: 'gap', 2: 'lost', 3: 'session', 4: 'reset', 5: 'caught-up', 6: 'stale', 7: 'publisher-gone', 8: 'closed', 9: 'snapshot-complete', 10: 'no-snapshot', 11: 'behind', 12: 'live' } },
       cause: { name: 'cause', offset: 4, kind: 'u32', names: { 1: 'lapped', 2: 'session', 3: 'void', 4: 'pruned', 5: 'damaged', 6: 'not-relayed', 7: 'upstream' } },
       sequence: { name: 'sequence', offset: 8, kind: 'u64' },
       first: { name: 'first', offset: 16, kind: 'u64' },
@@ -302,10 +305,25 @@ export const layouts = {
       reattach_ns: { name: 'reattachNs', offset: 120, kind: 'i64' },
       flush_timeout_ns: { name: 'flushTimeoutNs', offset: 128, kind: 'i64' },
       stale_after_ns: { name: 'staleAfterNs', offset: 136, kind: 'i64' },
-      behind_ns: { name: 'behindNs', offset: 144, kind: 'i64' },
+      behind_time_ns: { name: 'behindTimeNs', offset: 144, kind: 'i64' },
       conflate_interval_ns: { name: 'conflateIntervalNs', offset: 152, kind: 'i64' },
       conflate_keys_max: { name: 'conflateKeysMax', offset: 160, kind: 'u32' },
-      reserved: { name: 'reserved', offset: 164, kind: 'u32' },
+      measure_every: { name: 'measureEvery', offset: 164, kind: 'u32' },
+    },
+  },
+  lapwing_ages: {
+    bytes: 72,
+    fields: {
+      struct_size: { name: 'structSize', offset: 0, kind: 'u32' },
+      reserved: { name: 'reserved', offset: 4, kind: 'u32' },
+      count: { name: 'count', offset: 8, kind: 'u64' },
+      negative: { name: 'negative', offset: 16, kind: 'u64' },
+      unstamped: { name: 'unstamped', offset: 24, kind: 'u64' },
+      p50_ns: { name: 'p50Ns', offset: 32, kind: 'u64' },
+      p90_ns: { name: 'p90Ns', offset: 40, kind: 'u64' },
+      p99_ns: { name: 'p99Ns', offset: 48, kind: 'u64' },
+      p999_ns: { name: 'p999Ns', offset: 56, kind: 'u64' },
+      max_ns: { name: 'maxNs', offset: 64, kind: 'u64' },
     },
   },
   lapwing_subscriber_info: {
@@ -458,6 +476,15 @@ export const layouts = {
       message: { name: 'message', offset: 24, kind: 'lapwing_message' },
     },
   },
+  lapwing_request: {
+    bytes: 40,
+    fields: {
+      struct_size: { name: 'structSize', offset: 0, kind: 'u32' },
+      reserved: { name: 'reserved', offset: 4, kind: 'u32' },
+      call: { name: 'call', offset: 8, kind: 'u64' },
+      message: { name: 'message', offset: 16, kind: 'lapwing_message' },
+    },
+  },
   lapwing_channel_info: {
     bytes: 96,
     fields: {
@@ -523,6 +550,17 @@ export interface Event {
   readonly schema: string;
   readonly fold: string;
   readonly text: string;
+}
+
+export interface Ages {
+  readonly count: bigint;
+  readonly negative: bigint;
+  readonly unstamped: bigint;
+  readonly p50Ns: bigint;
+  readonly p90Ns: bigint;
+  readonly p99Ns: bigint;
+  readonly p999Ns: bigint;
+  readonly maxNs: bigint;
 }
 
 export interface SubscriberInfo {
@@ -625,8 +663,10 @@ export const functions = {
   lapwing_version: ['str', ['void *']],
   lapwing_error_name: ['str', ['int32_t']],
   lapwing_schema_fields: ['int32_t', ['str', 'str', 'void *', 'void *', 'size_t', 'void *', 'size_t', 'void *']],
-  lapwing_log_set: ['void', ['void *', 'void *', 'int32_t']],
+  lapwing_log_set: ['void', ['void *', 'void *']],
+  lapwing_log_queue: ['void', []],
   lapwing_log_read: ['int32_t', ['void *', 'size_t', 'void *']],
+  lapwing_publisher_options_init: ['void', ['void *', 'uint32_t']],
   lapwing_publisher_open: ['int32_t', ['void *', 'int64_t', 'void *', 'void *']],
   lapwing_publisher_publish: ['int32_t', ['void *', 'void *', 'size_t', 'size_t', 'int64_t', 'void *', 'void *']],
   lapwing_publisher_flush: ['int32_t', ['void *', 'int64_t', 'void *', 'void *']],
@@ -634,9 +674,12 @@ export const functions = {
   lapwing_publisher_close: ['int32_t', ['void *', 'int64_t', 'void *']],
   lapwing_publisher_interrupt: ['void', ['void *']],
   lapwing_publisher_destroy: ['void', ['void *']],
+  lapwing_subscriber_options_init: ['void', ['void *', 'uint32_t']],
   lapwing_subscriber_open: ['int32_t', ['void *', 'void *', 'void *']],
   lapwing_subscriber_read: ['int32_t', ['void *', 'void *', 'int64_t', 'void *']],
-  lapwing_subscriber_take: ['int32_t', ['void *', 'void *', 'size_t', 'int64_t', 'void *']],
+  lapwing_subscriber_read_one: ['int32_t', ['void *', 'void *', 'size_t', 'int64_t', 'void *', 'void *']],
+  lapwing_subscriber_schema: ['int32_t', ['void *', 'void *', 'void *', 'size_t', 'void *', 'size_t', 'void *']],
+  lapwing_subscriber_ages: ['int32_t', ['void *', 'void *', 'void *']],
   lapwing_subscriber_inspect: ['int32_t', ['void *', 'void *', 'void *']],
   lapwing_subscriber_position: ['int32_t', ['void *', 'uint64_t', 'void *', 'void *']],
   lapwing_subscriber_fd: ['int32_t', ['void *', 'void *', 'void *']],
@@ -661,11 +704,12 @@ export const functions = {
   lapwing_books_levels: ['int32_t', ['void *', 'lapwing_book_key', 'char', 'size_t', 'void *', 'size_t', 'void *', 'void *']],
   lapwing_books_orders: ['int32_t', ['void *', 'lapwing_book_key', 'char', 'size_t', 'void *', 'size_t', 'void *', 'void *']],
   lapwing_books_destroy: ['void', ['void *']],
+  lapwing_channel_options_init: ['void', ['void *', 'uint32_t']],
   lapwing_listener_open: ['int32_t', ['str', 'void *', 'void *', 'void *']],
   lapwing_listener_take_over: ['int32_t', ['str', 'void *', 'int64_t', 'void *', 'void *']],
   lapwing_listener_accept: ['int32_t', ['void *', 'uint32_t', 'void *', 'int64_t', 'void *', 'void *']],
   lapwing_listener_tend: ['int32_t', ['void *', 'void *']],
-  lapwing_listener_fd: ['int32_t', ['void *']],
+  lapwing_listener_fd: ['int32_t', ['void *', 'void *', 'void *']],
   lapwing_listener_interrupt: ['void', ['void *']],
   lapwing_listener_destroy: ['void', ['void *']],
   lapwing_channel_connect: ['int32_t', ['str', 'uint32_t', 'void *', 'int64_t', 'void *', 'void *']],
@@ -677,12 +721,13 @@ export const functions = {
   lapwing_channel_peek: ['int32_t', ['void *', 'void *', 'size_t', 'int64_t', 'void *', 'void *']],
   lapwing_channel_release: ['int32_t', ['void *', 'size_t', 'void *']],
   lapwing_channel_start: ['int32_t', ['void *', 'void *', 'int64_t', 'void *', 'void *']],
-  lapwing_channel_finish: ['int32_t', ['void *', 'uint64_t', 'int64_t', 'void *', 'void *']],
+  lapwing_channel_finish: ['int32_t', ['void *', 'uint64_t', 'void *', 'void *']],
+  lapwing_channel_finish_any: ['int32_t', ['void *', 'int64_t', 'void *', 'void *']],
   lapwing_channel_cancel: ['int32_t', ['void *', 'uint64_t', 'void *']],
   lapwing_channel_next: ['int32_t', ['void *', 'int64_t', 'void *', 'void *']],
   lapwing_channel_reply: ['int32_t', ['void *', 'void *', 'int64_t', 'void *']],
   lapwing_channel_arm: ['int32_t', ['void *', 'size_t', 'void *', 'void *']],
-  lapwing_channel_fd: ['int32_t', ['void *']],
+  lapwing_channel_fd: ['int32_t', ['void *', 'void *', 'void *']],
   lapwing_channel_inspect: ['int32_t', ['void *', 'void *', 'void *']],
   lapwing_channel_interrupt: ['void', ['void *']],
   lapwing_channel_close: ['int32_t', ['void *', 'void *']],

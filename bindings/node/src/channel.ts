@@ -3,7 +3,7 @@ import { constants, layouts, type ChannelInfo as RawChannelInfo } from './abi.js
 import { check, errorMemory, invalid, LapwingError } from './error.js';
 import { Handle, openInThread } from './handle.js';
 import { native } from './library.js';
-import { addressOf, Cell, copied, Struct } from './memory.js';
+import { addressOf, Cell, copied, defaultOptions, Struct } from './memory.js';
 import { checkBytes, checkText, flagOf, shown, wordOf } from './options.js';
 import { checkWait, durationNs, timeoutNs, type WaitOptions } from './time.js';
 import type { Again } from './waits.js';
@@ -26,7 +26,7 @@ export interface ChannelOptions {
   peerUid?: number;
   /** This side's memory lies on that node, or it fails. */
   numaNode?: number;
-  /** Of connect: for how long it tries again while nobody listens. Default: 0. */
+  /** For connect: how long to try again while there is no listener. Default: 0; Infinity: until the timeout. */
   retryMs?: number;
   /** Payloads are aligned to 64 bytes. Without it, to 16, and those of 49 to 56 bytes to 8. */
   aligned?: boolean;
@@ -73,7 +73,7 @@ export const CHANNEL_NAMES: readonly (keyof ChannelOptions)[] = [
 ];
 
 export function encodedChannelOptions(options: ChannelOptions): Struct {
-  return new Struct(layouts.lapwing_channel_options).set({
+  return defaultOptions(layouts.lapwing_channel_options, 'lapwing_channel_options_init').set({
     flags:
       flagOf('aligned', options.aligned, constants.CHANNEL_ALIGNED) |
       flagOf('hugePages', options.hugePages, constants.CHANNEL_HUGE_PAGES) |
@@ -119,7 +119,7 @@ export abstract class Channel extends Handle {
 
   /** For an event loop of another library, together with arm(); -1: closed. */
   get fd(): number {
-    return native.lapwing_channel_fd(this.pointer);
+    return this.descriptor('lapwing_channel_fd');
   }
 
   /**

@@ -9,11 +9,12 @@ import { check, errorMemory, isCode, misuse, type LapwingError } from './error.j
 import { native } from './library.js';
 import { Cell, Struct } from './memory.js';
 import { Iteration } from './iteration.js';
+import { checkNames, checkSignal } from './options.js';
 import { checkWait, msUntil, type WaitOptions } from './time.js';
 
 /** What the other side asks for, or says. */
 export interface Incoming extends ReceivedMessage {
-  /** To reply to; 0n: a one-way message, no answer is waited for. */
+  /** To reply to; 0n: a one-way message, which needs no reply. */
   readonly call: bigint;
 }
 
@@ -45,12 +46,14 @@ interface End {
 }
 
 const REPLY = layouts.lapwing_reply.fields;
+const REQUEST = layouts.lapwing_request.fields;
 const ROOM_MS = 1; // the descriptor does not cover room to send
 
 const roomSoon = () => ROOM_MS;
 
 export class Duplex extends Channel {
   readonly #reply = new Struct(layouts.lapwing_reply);
+  readonly #request = new Struct(layouts.lapwing_request);
   readonly #deadlines = new Map<bigint, number>(); // of calls under way, by performance.now()
   readonly #ended = new Map<bigint, End>(); // that another finish() has met
   readonly #wanted = new Set<bigint>(); // that a finish() waits for
@@ -119,25 +122,29 @@ export class Duplex extends Channel {
     this.waits.disturb();
   }
 
-  /** The end of that call; without one, of the next call to end, or a late reply. */
-  async finish(call?: bigint, options: WaitOptions = {}): Promise<Reply> {
-    checkWait('finish', options);
-    let end: End;
-    if (call === undefined) {
-      end = await this.waits.wait(() => this.#anyEnd(), options, { again: () => this.#untilDeadline() });
-    } else {
-      if (!this.#deadlines.has(call) && !this.#ended.has(call)) throw misuse(`there is no call ${call}`);
-      if (this.#wanted.has(call)) throw misuse(`another finish() waits for call ${call}`);
-      this.#wanted.add(call);
-      const { signal } = options; // its timeout is the call's own
-      try {
-        end = await this.waits.wait(
-          () => this.#endOf(call), signal ? { signal } : {}, { again: () => this.#untilDeadline() },
-        );
-      } finally {
-        this.#wanted.delete(call);
-      }
+  /** The end of that call. Waits until the call's own timeout. */
+  async finish(call: bigint, options: Pick<WaitOptions, 'signal'> = {}): Promise<Reply> {
+    checkNames('finish', options, ['signal']);
+    checkSignal(options.signal);
+    if (!this.#deadlines.has(call) && !this.#ended.has(call)) throw misuse(`there is no call ${call}`);
+    if (this.#wanted.has(call)) throw misuse(`another finish() waits for call ${call}`);
+    this.#wanted.add(call);
+    try {
+      const again = () => this.#untilDeadline();
+      return this.#replyOf(await this.waits.wait(() => this.#endOf(call), options, { again }));
+    } finally {
+      this.#wanted.delete(call);
     }
+  }
+
+  /** The next call to end, or a late reply. */
+  async finishAny(options: WaitOptions = {}): Promise<Reply> {
+    checkWait('finishAny', options);
+    const again = () => this.#untilDeadline();
+    return this.#replyOf(await this.waits.wait(() => this.#anyEnd(), options, { again }));
+  }
+
+  #replyOf(end: End): Reply {
     if (end.failure) throw Object.assign(end.failure, { call: end.call });
     return end.reply!;
   }
@@ -177,7 +184,7 @@ export class Duplex extends Channel {
   #nextEnd(): End | undefined {
     const { view, bytes } = this.#reply;
     view.setBigUint64(REPLY.call.offset, 0n, true);
-    const result = native.lapwing_channel_finish(this.pointer, 0, 0, bytes, errorMemory.bytes);
+    const result = native.lapwing_channel_finish_any(this.pointer, 0, bytes, errorMemory.bytes);
     const call = view.getBigUint64(REPLY.call.offset, true);
     if (result === constants.ERROR_WOULD_BLOCK && call === 0n) return undefined;
     if (call === 0n) throw errorMemory.thrown(result);
@@ -220,12 +227,12 @@ export class Duplex extends Channel {
   }
 
   #next(): Incoming | undefined {
-    const { view, bytes } = this.#reply;
+    const { view, bytes } = this.#request;
     const result = native.lapwing_channel_next(this.pointer, 0, bytes, errorMemory.bytes);
     if (result === constants.ERROR_WOULD_BLOCK) return undefined;
     check(result);
-    const call = view.getBigUint64(REPLY.call.offset, true);
-    return { ...copiedMessage(view, REPLY.message.offset), call };
+    const call = view.getBigUint64(REQUEST.call.offset, true);
+    return { ...copiedMessage(view, REQUEST.message.offset), call };
   }
 
   /** Answers a call that next() gave, in any order. */

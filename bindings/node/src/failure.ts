@@ -20,7 +20,7 @@ export class LapwingError extends Error {
   declare sent?: number;
   /** For too-small: the size of a row in bytes. */
   declare rowBytes?: number;
-  /** For finish: the call that has ended. */
+  /** For finish and finishAny: the call that has ended. */
   declare call?: bigint;
 
   constructor(number: number, message: string, errno = 0) {

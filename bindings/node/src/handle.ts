@@ -3,7 +3,7 @@
 // One thread at a time may use a handle. A call that waits runs on a thread of libuv's pool; until it has
 // returned, the handle's other calls are answered with misuse, as in C.
 import { constants, type FunctionName } from './abi.js';
-import { check, ErrorMemory, misuse } from './error.js';
+import { check, errorMemory, ErrorMemory, misuse } from './error.js';
 import { native } from './library.js';
 import { Cell } from './memory.js';
 import { msUntil, timeoutNs, type WaitOptions } from './time.js';
@@ -107,6 +107,15 @@ export abstract class Handle {
   /** The C object; 0n after destroy(), which C answers with misuse. */
   protected get pointer(): bigint {
     return this.#pointer;
+  }
+
+  /** What a function for descriptors returns; -1: closed. */
+  protected descriptor(name: FunctionName): number {
+    const fd = new Int32Array(new ArrayBuffer(4));
+    const result = native[name](this.pointer, new Uint8Array(fd.buffer), errorMemory.bytes);
+    if (result === constants.ERROR_CLOSED) return -1;
+    check(result);
+    return fd[0]!;
   }
 
   protected get isInThread(): boolean {

@@ -2,7 +2,7 @@
 export { version } from './library.js';
 export { errorName, LapwingError, type ErrorCode } from './error.js';
 export type { WaitOptions } from './time.js';
-export type { Book, BookKey, BooksInfo, HistoryInfo, Level, Order, PublisherInfo, SubscriberInfo } from './abi.js';
+export type { Ages, Book, BookKey, BooksInfo, HistoryInfo, Level, Order, PublisherInfo, SubscriberInfo } from './abi.js';
 export { Batch, type BatchKind, type BatchOptions, type Event, type Item } from './batch.js';
 export { Schema, type Column, type Field, type FieldRole, type FieldType, type FieldUnit, type FieldValue } from './schema.js';
 export { Publisher, type PublisherOptions, type PublishOptions } from './publisher.js';

@@ -1,4 +1,4 @@
-// The shared library: where it is found, the check of its version, and its 65 functions.
+// The shared library: where it is found, the check of its version, and its functions.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import koffi from 'koffi';

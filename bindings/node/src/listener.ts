@@ -56,7 +56,7 @@ export class Listener extends Handle {
 
   /** Readable when the call made last, accept or tend, has something to do. -1: handed over. */
   get fd(): number {
-    return native.lapwing_listener_fd(this.pointer);
+    return this.descriptor('lapwing_listener_fd');
   }
 
   /** Serves the next peer; this side has the role. */

@@ -17,7 +17,8 @@ process.on('exit', () => deliver?.());
 export function setLog(onLine: ((line: string) => void) | undefined): void {
   clearInterval(timer);
   deliver?.();
-  native.lapwing_log_set(null, null, onLine ? 1 : 0);
+  if (onLine) native.lapwing_log_queue();
+  else native.lapwing_log_set(null, null);
   deliver = onLine && (() => readAll(onLine));
   if (deliver) timer = setInterval(deliver, READ_MS).unref();
 }

@@ -3,8 +3,9 @@
 // An ArrayBuffer's memory does not move and lives as long as the ArrayBuffer does. So an address that
 // is stored in a struct is good for as long as the buffer behind it is referenced.
 import koffi from 'koffi';
-import { layouts, type Layout } from './abi.js';
+import { layouts, type FunctionName, type Layout } from './abi.js';
 import { invalid } from './failure.js';
+import { native } from './library.js';
 import { checkText, shown } from './options.js';
 
 const libc = koffi.load(null);
@@ -153,6 +154,13 @@ export class Struct {
     const { offset, kind } = this.#layout.fields[name]!;
     return numberAt(this.view, offset, kind);
   }
+}
+
+/** Options with the library's defaults, which `init` fills in. */
+export function defaultOptions(layout: Layout, init: FunctionName): Struct {
+  const struct = new Struct(layout);
+  native[init](struct.bytes, layout.bytes);
+  return struct;
 }
 
 /** A struct of one 64-bit number that a call fills in: uint64_t *, size_t *, or a handle's place. */

@@ -3,7 +3,7 @@ import { constants, layouts, type PublisherInfo } from './abi.js';
 import { check, errorMemory, invalid, isCode, LapwingError } from './error.js';
 import { Handle, openInThread } from './handle.js';
 import { native } from './library.js';
-import { Cell, Struct } from './memory.js';
+import { Cell, defaultOptions, Struct } from './memory.js';
 import { checkBytes, checkNames, flagOf, wordOf } from './options.js';
 import { textOf, type Schema } from './schema.js';
 import { checkWait, durationNs, timeoutNs, type WaitOptions } from './time.js';
@@ -27,11 +27,11 @@ export interface PublisherOptions {
   journalDirectory?: string;
   /** Of slots, a power of two. Default: 64 MiB. */
   segmentBytes?: number;
-  /** Default: 10 ms; Infinity: on request only. */
+  /** Between syncs of the journal. Default: 10; Infinity: on request only, by flush(). */
   syncIntervalMs?: number;
-  /** The oldest segments are removed. Default: no limit. */
+  /** Journal size above which the oldest segments are removed. Default: no limit. */
   retainBytes?: number | bigint;
-  /** Likewise, of a segment's newest record. */
+  /** Age of its newest record at which a segment is removed. Default: Infinity, never. */
   retainAgeMs?: number;
   /** The journal is a whole ring behind: wait for the disk, or give the journal up. Default: wait. */
   onJournalLag?: 'wait' | 'shed';
@@ -51,6 +51,8 @@ export interface PublisherOptions {
   resume?: boolean;
   /** A gid, whose members may read. */
   group?: number;
+  /** The times of publishing in the records are this publisher's, not the feed's. */
+  restamped?: boolean;
 }
 
 export interface PublishOptions extends WaitOptions {
@@ -61,7 +63,7 @@ export interface PublishOptions extends WaitOptions {
 const OPTIONS: readonly (keyof PublisherOptions)[] = [
   'directory', 'name', 'schema', 'description', 'recordBytes', 'capacity', 'ringDirectory', 'journalDirectory',
   'segmentBytes', 'syncIntervalMs', 'retainBytes', 'retainAgeMs', 'onJournalLag', 'onJournalFailure', 'metadata', 'sourceId',
-  'sourceOffset', 'noJournal', 'hugePages', 'resume', 'group',
+  'sourceOffset', 'noJournal', 'hugePages', 'resume', 'group', 'restamped',
 ];
 const ON_JOURNAL_LAG = { wait: constants.ON_JOURNAL_LAG_WAIT, shed: constants.ON_JOURNAL_LAG_SHED };
 const ON_JOURNAL_FAILURE = { continue: constants.ON_JOURNAL_FAILURE_CONTINUE, stop: constants.ON_JOURNAL_FAILURE_STOP };
@@ -73,10 +75,10 @@ function encoded(options: PublisherOptions): Struct {
     flagOf('noJournal', options.noJournal, constants.PUBLISHER_NO_JOURNAL) |
     flagOf('hugePages', options.hugePages, constants.PUBLISHER_HUGE_PAGES) |
     flagOf('resume', options.resume, constants.PUBLISHER_RESUME) |
+    flagOf('restamped', options.restamped, constants.PUBLISHER_RESTAMPED) |
     (options.group !== undefined ? constants.PUBLISHER_GROUP : 0);
   if (options.metadata !== undefined) checkBytes('metadata', options.metadata);
-  const retainAgeNs = durationNs('retainAgeMs', options.retainAgeMs);
-  return new Struct(layouts.lapwing_publisher_options).set({
+  return defaultOptions(layouts.lapwing_publisher_options, 'lapwing_publisher_options_init').set({
     flags,
     directory: options.directory,
     name: options.name,
@@ -90,7 +92,7 @@ function encoded(options: PublisherOptions): Struct {
     segment_bytes: options.segmentBytes,
     sync_interval_ns: durationNs('syncIntervalMs', options.syncIntervalMs),
     retain_bytes: options.retainBytes,
-    retain_age_ns: options.retainAgeMs === Infinity ? undefined : retainAgeNs,
+    retain_age_ns: durationNs('retainAgeMs', options.retainAgeMs),
     on_journal_lag: wordOf('onJournalLag', options.onJournalLag, ON_JOURNAL_LAG),
     on_journal_failure: wordOf('onJournalFailure', options.onJournalFailure, ON_JOURNAL_FAILURE),
     metadata: options.metadata,

@@ -137,6 +137,15 @@ const ROLES: readonly FieldRole[] = ['data', 'time', 'key', 'publish_time', 'spa
 const viewOf = (memory: Uint8Array) =>
   new DataView(memory.buffer, memory.byteOffset, memory.byteLength);
 
+/** Fills in a description, as lapwing_schema_fields does; the error goes to errorMemory. */
+type Fill = (
+  schema: Uint8Array, fields: Uint8Array | null, fieldsMax: number, text: Uint8Array | null, textBytesMax: number,
+) => number;
+
+function fillBy(directory: string | null, name: string | null): Fill {
+  return (...out) => native.lapwing_schema_fields(directory, name, ...out, errorMemory.bytes);
+}
+
 export class Schema {
   readonly name: string;
   readonly version: number;
@@ -150,19 +159,14 @@ export class Schema {
   readonly text: string;
   readonly #byName: ReadonlyMap<string, Field>;
 
-  private constructor(directory: string | null, name: string | null) {
+  private constructor(fill: Fill) {
     const struct = new Struct(layouts.lapwing_schema);
-    const ask = (fields: Struct | null, fieldsMax: number, text: Uint8Array | null) =>
-      native.lapwing_schema_fields(
-        directory, name, struct.bytes, fields?.bytes ?? null, fieldsMax, text, text?.length ?? 0,
-        errorMemory.bytes,
-      ) as number;
-    const result = ask(null, 0, null);
+    const result = fill(struct.bytes, null, 0, null, 0);
     if (result !== constants.ERROR_TOO_SMALL) check(result);
     const count = struct.number('field_count');
     const fields = new Struct(layouts.lapwing_field, count);
     const text = new Uint8Array(new ArrayBuffer(struct.number('text_bytes')));
-    check(ask(fields, count, text));
+    check(fill(struct.bytes, fields.bytes, count, text, text.length));
     const { name: ownName, version, recordBytes, hash } = struct.read();
     this.name = ownName as string;
     this.version = version as number;
@@ -176,16 +180,26 @@ export class Schema {
     this.#byName = new Map(this.fields.map((field) => [field.name, field]));
   }
 
-  /** Of the records of a bus. */
+  /** Of the records of a bus, as it is now. For records that a subscriber reads use Subscriber.schema(). */
   static of(directory: string): Schema {
     checkText('directory', directory);
-    return new Schema(directory, null);
+    return new Schema(fillBy(directory, null));
   }
 
   /** One that Lapwing ships ('dbn.mbo', 'kv16' …), or 'orders', the entries of that fold. */
   static named(name: string): Schema {
     checkText('name', name);
-    return new Schema(null, name);
+    return new Schema(fillBy(null, name));
+  }
+
+  /** @internal The description that a function of the library fills in; undefined: there is none. */
+  static filledBy(fill: Fill): Schema | undefined {
+    try {
+      return new Schema(fill);
+    } catch (error) {
+      if (isCode(error, 'not-found')) return undefined;
+      throw error;
+    }
   }
 
   field(name: string): Field {

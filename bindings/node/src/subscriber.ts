@@ -1,15 +1,15 @@
 // Reads a bus at its own pace: records, states and events, in order.
-import { constants, layouts, type SubscriberInfo } from './abi.js';
+import { constants, layouts, type Ages, type SubscriberInfo } from './abi.js';
 import { Batch, type Item } from './batch.js';
-import { check, errorMemory, errorName, invalid, isCode, LapwingError } from './error.js';
+import { check, ErrorMemory, errorMemory, invalid, isCode, LapwingError } from './error.js';
 import { Handle } from './handle.js';
 import { native } from './library.js';
-import { Cell, stringList, Struct } from './memory.js';
+import { Cell, defaultOptions, stringList, Struct } from './memory.js';
 import { newPosition, readPosition, writePosition, type Position } from './position.js';
 import { isReadable, whenReadable } from './poller.js';
 import { Iteration } from './iteration.js';
 import { checkBytes, checkNames, flagOf, shown, wordOf } from './options.js';
-import { textOf, type Schema } from './schema.js';
+import { Schema, textOf } from './schema.js';
 import { checkWait, durationNs, timeoutNs, type WaitOptions } from './time.js';
 import { interrupted, type Again } from './waits.js';
 
@@ -42,18 +42,22 @@ export interface SubscriberOptions {
   instruments?: readonly (string | number | bigint)[];
   /** A clean close is the end: an iteration ends, a read fails with closed. */
   endAtClose?: boolean;
-  /** For how long a bus or publisher is waited for. Default: 30 s. */
+  /** How long to wait for a bus or publisher. Default: 30 s; Infinity: forever. */
   reattachMs?: number;
-  /** How long the publisher may take for the join. Default: 10 s. */
+  /** How long the publisher may take for the join. Default: 10 s; Infinity: forever. */
   flushTimeoutMs?: number;
-  /** Default: never. */
+  /** Time without a record until the event `stale`. Default: Infinity, never. */
   staleAfterMs?: number;
-  /** `behind` and `live` events by records. Default: not by this measure. */
+  /** Records behind the publisher until the event `behind`. Default: 0, no limit. */
   behindRecords?: number;
-  /** Likewise by time. */
-  behindMs?: number;
+  /** The same in milliseconds. Default: Infinity, never. */
+  behindTimeMs?: number;
   /** The newest record of each key, once an interval. Defaults: 250 ms, 65,536 keys. */
   conflate?: boolean | { readonly intervalMs?: number; readonly keysMax?: number };
+  /** Measures the age of every Nth record, for ages(). Default: 0, of none. */
+  measureEvery?: number;
+  /** It shows records to operators: docs/monitoring.md. */
+  observes?: boolean;
 }
 
 export interface ItemsOptions {
@@ -76,7 +80,7 @@ const WAIT = {
   backoff: constants.WAIT_BACKOFF,
   park: constants.WAIT_PARK,
 };
-const CONFLATE_MS = 250;
+const NS_PER_MS = 1e6;
 const ITEM_ROWS = 4096;
 
 function instrumentName(instrument: string | number | bigint): string {
@@ -88,7 +92,7 @@ function instrumentName(instrument: string | number | bigint): string {
 
 const OPTIONS: readonly (keyof SubscriberOptions)[] = [
   'directory', 'name', 'start', 'onGap', 'wait', 'fold', 'expect', 'instruments', 'endAtClose', 'reattachMs',
-  'flushTimeoutMs', 'staleAfterMs', 'behindRecords', 'behindMs', 'conflate',
+  'flushTimeoutMs', 'staleAfterMs', 'behindRecords', 'behindTimeMs', 'conflate', 'measureEvery', 'observes',
 ];
 const CONFLATION_OPTIONS = ['intervalMs', 'keysMax'];
 const START = { live: constants.START_LIVE, oldest: constants.START_OLDEST, snapshot: constants.START_SNAPSHOT };
@@ -145,9 +149,10 @@ function encoded(options: SubscriberOptions): Struct {
   const conflation = conflationOf(conflate);
   checkInstruments(instruments);
   const list = instruments && stringList(instruments.map(instrumentName));
-  const struct = new Struct(layouts.lapwing_subscriber_options).set({
+  const struct = defaultOptions(layouts.lapwing_subscriber_options, 'lapwing_subscriber_options_init').set({
     flags:
       flagOf('endAtClose', options.endAtClose, constants.SUBSCRIBER_END_AT_CLOSE) |
+      flagOf('observes', options.observes, constants.SUBSCRIBER_OBSERVES) |
       (conflate ? constants.SUBSCRIBER_CONFLATE : 0),
     directory: options.directory,
     name: options.name,
@@ -161,9 +166,10 @@ function encoded(options: SubscriberOptions): Struct {
     reattach_ns: durationNs('reattachMs', options.reattachMs),
     flush_timeout_ns: durationNs('flushTimeoutMs', options.flushTimeoutMs),
     stale_after_ns: durationNs('staleAfterMs', options.staleAfterMs),
-    behind_ns: durationNs('behindMs', options.behindMs),
+    behind_time_ns: durationNs('behindTimeMs', options.behindTimeMs),
     conflate_interval_ns: durationNs('conflate.intervalMs', conflation.intervalMs),
     conflate_keys_max: conflation.keysMax,
+    measure_every: options.measureEvery,
   });
   setStart(struct, start);
   return struct;
@@ -190,7 +196,8 @@ export class Subscriber extends Handle {
     this.#isBusyWait = options.wait === 'busy';
     this.#isSparse = Boolean(conflate) || options.instruments !== undefined;
     if (conflate) {
-      const everyMs = (typeof conflate === 'object' && conflate.intervalMs) || CONFLATE_MS;
+      const intervalNs = struct.number('conflate_interval_ns');
+      const everyMs = intervalNs < 0 ? Infinity : intervalNs / NS_PER_MS;
       this.#again = () => everyMs;
     }
   }
@@ -206,12 +213,7 @@ export class Subscriber extends Handle {
    * be closed. Costs a thread of the library's; not with wait: 'busy'.
    */
   get fd(): number {
-    if (this.#fd === undefined) {
-      const fd = new Int32Array(new ArrayBuffer(4));
-      check(native.lapwing_subscriber_fd(this.pointer, new Uint8Array(fd.buffer), errorMemory.bytes));
-      this.#fd = fd[0]!;
-    }
-    return this.#fd;
+    return (this.#fd ??= this.descriptor('lapwing_subscriber_fd'));
   }
 
   /** Whether `fd` becomes readable within the timeout. */
@@ -268,42 +270,43 @@ export class Subscriber extends Handle {
   }
 
   /** The next record and nothing else. Returns its sequence; undefined: nothing is there now. */
-  tryTake(record: Uint8Array): bigint | undefined {
+  tryReadOne(record: Uint8Array): bigint | undefined {
     this.refuseOverlap();
-    return this.#take(record, 0);
+    return this.#readOne(record);
   }
 
-  #take(record: Uint8Array, timeout: number): bigint | undefined {
+  #readOne(record: Uint8Array): bigint | undefined {
     checkBytes('record', record);
-    const result = native.lapwing_subscriber_take(
-      this.pointer, record, record.length, timeout, this.#sequence.bytes,
+    const result = native.lapwing_subscriber_read_one(
+      this.pointer, record, record.length, 0, this.#sequence.bytes, errorMemory.bytes,
     );
     if (result === constants.OK) return this.#sequence.value;
     if (result === constants.ERROR_WOULD_BLOCK) return undefined;
-    throw takeError(result);
+    throw errorMemory.thrown(result);
   }
 
-  /** The same, and waits. Fails with event-due where an event stands before the next record. */
-  async take(record: Uint8Array, options: WaitOptions = {}): Promise<bigint> {
+  /** The same, and waits. Fails with event-due if an event precedes the next record. */
+  async readOne(record: Uint8Array, options: WaitOptions = {}): Promise<bigint> {
     this.refuseOverlap();
-    checkWait('take', options);
+    checkWait('readOne', options);
     checkBytes('record', record);
     if (!this.#isBusyWait) {
-      return await this.waits.wait(() => this.#take(record, 0), options, { again: this.#again });
+      return await this.waits.wait(() => this.#readOne(record), options, { again: this.#again });
     }
     options.signal?.throwIfAborted();
     if (this.waits.takeInterrupt()) throw interrupted();
     const memory = new Uint8Array(new ArrayBuffer(record.length)); // that nothing takes away meanwhile
+    const error = new ErrorMemory();
     const result = await this.inThread(
-      'lapwing_subscriber_take',
-      [memory, memory.length, timeoutNs(options.timeout), this.#sequence.bytes],
+      'lapwing_subscriber_read_one',
+      [memory, memory.length, timeoutNs(options.timeout), this.#sequence.bytes, error.bytes],
       options.signal,
     );
     if (result !== constants.OK) {
       options.signal?.throwIfAborted();
-      throw takeError(result);
+      throw error.thrown(result);
     }
-    record.set(memory); // it was taken, even if the wait was aborted meanwhile
+    record.set(memory); // it was read, even if the wait was aborted meanwhile
     return this.#sequence.value;
   }
 
@@ -333,6 +336,25 @@ export class Subscriber extends Handle {
     return this.items();
   }
 
+  /**
+   * The description of the records, as of the last session or reset event that was delivered: call it after each of
+   * them. undefined: the records are not described.
+   */
+  schema(): Schema | undefined {
+    this.refuseOverlap();
+    return Schema.filledBy((...out) => native.lapwing_subscriber_schema(this.pointer, ...out, errorMemory.bytes));
+  }
+
+  /** How old records were when they were delivered: of those that measureEvery selected. undefined: none was. */
+  ages(): Ages | undefined {
+    this.refuseOverlap();
+    const ages = new Struct(layouts.lapwing_ages);
+    const result = native.lapwing_subscriber_ages(this.pointer, ages.bytes, errorMemory.bytes);
+    if (result === constants.ERROR_NOT_FOUND) return undefined;
+    check(result);
+    return ages.read() as unknown as Ages;
+  }
+
   inspect(): SubscriberInfo {
     this.refuseOverlap();
     const info = new Struct(layouts.lapwing_subscriber_info);
@@ -352,11 +374,4 @@ export class Subscriber extends Handle {
 function withRowBytes(error: LapwingError, batch: Batch): LapwingError {
   if (error.code === 'too-small') error.rowBytes = batch.rowBytes;
   return error;
-}
-
-function takeError(result: number): LapwingError {
-  if (result === constants.ERROR_EVENT_DUE) {
-    return new LapwingError(result, 'an event stands before the next record: read() it');
-  }
-  return new LapwingError(result, `take() failed with ${errorName(result)}; read() has the words`);
 }

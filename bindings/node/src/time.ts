@@ -37,12 +37,12 @@ export function checkTimeout(milliseconds: unknown): void {
   throw invalid(`timeout is ${shown(milliseconds)}. Give milliseconds: 0 does not wait, Infinity waits without end`);
 }
 
-/** Of a duration; undefined: the library's default. */
+/** Of a duration; undefined: the library's default. Infinity: no limit. */
 export function durationNs(option: string, milliseconds: number | undefined): number | bigint | undefined {
   if (milliseconds === undefined) return undefined;
   if (milliseconds === Infinity) return FOREVER_NS;
-  if (!(typeof milliseconds === 'number' && milliseconds > 0)) {
-    throw invalid(`${option} is ${shown(milliseconds)}. Give milliseconds above 0; leave it out for the default`);
+  if (!(typeof milliseconds === 'number' && milliseconds >= 0)) {
+    throw invalid(`${option} is ${shown(milliseconds)}. Give milliseconds; leave it out for the default`);
   }
   return nanosecondsOf(milliseconds);
 }

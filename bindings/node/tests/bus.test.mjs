@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { Batch, Cursor, LapwingError, Publisher, Subscriber } from 'lapwing';
@@ -79,17 +80,79 @@ test('A batch is filled again and again in the same memory', async (t) => {
   assert.throws(() => batch.row(2), code('invalid-argument'));
 });
 
-test('A record is taken alone, after the events before it', async (t) => {
+test('A record is read alone, after the events before it', async (t) => {
   const directory = join(folder(t), 'bus');
   const publisher = await publisherOf(t, directory);
   const subscriber = Subscriber.open({ directory, start: 'oldest' });
   publisher.tryPublish(records(1, 1));
   const record = new Uint8Array(ROW_BYTES);
-  await assert.rejects(subscriber.take(record, wait), code('event-due'));
+  await assert.rejects(subscriber.readOne(record, wait), { code: 'event-due', message: /event/ });
   await subscriber.read(new Batch({ rows: 1, rowBytes: ROW_BYTES }), wait);
-  assert.equal(await subscriber.take(record, wait), 1n);
+  assert.equal(await subscriber.readOne(record, wait), 1n);
   assert.deepEqual(record, records(1, 1));
   subscriber.destroy();
+});
+
+/** One session of records whose second field has that name. */
+async function publishPairs(directory, second) {
+  const fields = ['first', second].map((name, index) => ({ name, type: 'uint64', offset: 8 * index }));
+  const description = JSON.stringify({ name: 'desk.pair', version: 1, record_bytes: 16, fields });
+  const publisher = await Publisher.open({ directory, description });
+  publisher.tryPublish(records(1, 1));
+  await publisher.close();
+  publisher.destroy();
+}
+
+test('A bus that was replaced has its own description', async (t) => {
+  const directory = join(folder(t), 'bus');
+  await publishPairs(directory, 'old');
+  const subscriber = Subscriber.open({ directory, start: 'oldest' });
+  t.after(() => subscriber.destroy());
+  assert.throws(() => subscriber.schema(), code('misuse')); // no session was delivered
+  const batch = new Batch({ rows: 1, rowBytes: ROW_BYTES });
+  await subscriber.read(batch, wait);
+  assert.equal(batch.event.event, 'session');
+  rmSync(directory, { recursive: true });
+  await publishPairs(directory, 'renamed');
+  const second = () => subscriber.schema().fields[1].name;
+  assert.equal(second(), 'old'); // of what was delivered, not of what is on disk
+  do {
+    assert.equal(second(), 'old');
+    await subscriber.read(batch, wait);
+  } while (batch.event?.event !== 'reset');
+  assert.equal(second(), 'renamed');
+  do await subscriber.read(batch, wait); while (batch.kind !== 'records');
+  assert.deepEqual(subscriber.schema().decode(batch.row(0)), { first: 1n, renamed: 1n });
+});
+
+test('Records without a description have no schema', async (t) => {
+  const directory = join(folder(t), 'bus');
+  await publisherOf(t, directory);
+  const subscriber = await caughtUp(t, directory);
+  assert.equal(subscriber.schema(), undefined);
+});
+
+test('Ages are of the records that were chosen', async (t) => {
+  const directory = join(folder(t), 'bus');
+  const fields = [
+    { name: 'key', type: 'uint64', offset: 0 },
+    { name: 'published', type: 'uint64', offset: 8, unit: 'utc_ns', role: 'publish_time' },
+  ];
+  const description = JSON.stringify({ name: 'test.aged', version: 1, record_bytes: 16, fields });
+  const publisher = await publisherOf(t, directory, { description, restamped: true });
+  const now = BigInt(Date.now()) * 1_000_000n;
+  publisher.tryPublish(new Uint8Array(new BigUint64Array(200).fill(now).buffer));
+  await publisher.close();
+  const read = async (options) => {
+    const subscriber = Subscriber.open({ directory, start: 'oldest', endAtClose: true, ...options });
+    t.after(() => subscriber.destroy());
+    for await (const item of subscriber) void item;
+    return subscriber.ages();
+  };
+  const ages = await read({ measureEvery: 10, observes: true });
+  assert.deepEqual([ages.count, ages.negative, ages.unstamped], [10n, 0n, 0n]);
+  assert.ok(0n < ages.p50Ns && ages.p50Ns <= ages.p99Ns && ages.p99Ns <= ages.maxNs);
+  assert.equal(await read({}), undefined);
 });
 
 test('Without records a read fails with would-block, or with timed-out after its timeout', async (t) => {
@@ -98,7 +161,7 @@ test('Without records a read fails with would-block, or with timed-out after its
   const subscriber = await caughtUp(t, directory);
   const batch = new Batch({ rows: 1, rowBytes: ROW_BYTES });
   assert.equal(subscriber.tryRead(batch), false);
-  assert.equal(subscriber.tryTake(new Uint8Array(ROW_BYTES)), undefined);
+  assert.equal(subscriber.tryReadOne(new Uint8Array(ROW_BYTES)), undefined);
   await assert.rejects(subscriber.read(batch, { timeout: 0 }), code('would-block'));
   await assert.rejects(subscriber.read(batch, { timeout: 20 }), code('timed-out'));
 });

@@ -178,7 +178,7 @@ test('A call ends with the server\'s error, its own timeout, or an abort', async
   await assert.rejects(client.call(message(1, 'slow'), { timeout: 30 }), { code: 'timed-out' });
   const late = await server.next(wait);
   await server.reply(late.call, message(2, 'too late'));
-  const reply = await client.finish(undefined, wait);
+  const reply = await client.finishAny(wait);
   assert.deepEqual([reply.isLate, reply.payload.toString()], [true, 'too late']);
 
   const controller = new AbortController();
@@ -199,10 +199,20 @@ test('Calls are started, finished and cancelled by hand', async (t) => {
     if (payload.toString() !== 'three') await server.reply(call, { type: 2, payload });
   }
   assert.equal((await client.finish(two)).payload.toString(), 'two');
-  assert.equal((await client.finish(undefined, wait)).call, one);
+  assert.equal((await client.finishAny(wait)).call, one);
   await client.cancel(three);
   await assert.rejects(client.finish(three), { code: 'misuse' });
   await assert.rejects(client.cancel(three), { code: 'misuse' });
+  await assert.rejects(client.finish(two, { timeout: 5 }), { code: 'invalid-argument' }); // it is the call's own
+});
+
+test('A closed channel has no descriptor, and a destroyed one refuses to be asked', async (t) => {
+  const [client] = await pair(t, Duplex, 'duplex');
+  assert.ok(client.fd >= 0);
+  client.close();
+  assert.equal(client.fd, -1);
+  client.destroy();
+  assert.throws(() => client.fd, { code: 'misuse' });
 });
 
 test('One-way messages are not answered', async (t) => {

@@ -134,7 +134,7 @@ test('A message at which a loop was left is released, and the next loop has thos
   assert.equal((await consumer.receive(wait)).type, 3);
 });
 
-test('A busy take that was aborted too late keeps its record', async (t) => {
+test('A busy readOne() that was aborted too late keeps its record', async (t) => {
   const directory = join(folder(t), 'bus');
   const publisher = await publisherOf(t, directory);
   const subscriber = Subscriber.open({ directory, start: 'oldest', wait: 'busy' });
@@ -144,17 +144,17 @@ test('A busy take that was aborted too late keeps its record', async (t) => {
   let late = 0;
   for (let n = 1; n <= 100; ++n) {
     const controller = new AbortController();
-    const take = subscriber.take(record, { signal: controller.signal });
+    const reading = subscriber.readOne(record, { signal: controller.signal });
     publisher.tryPublish(records(n, 1));
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5); // the take ends in its thread meanwhile
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5); // it ends in its thread meanwhile
     controller.abort();
     let sequence;
     try {
-      sequence = await take;
+      sequence = await reading;
       ++late;
     } catch (error) {
       assert.equal(error.name, 'AbortError');
-      sequence = await subscriber.take(record, wait);
+      sequence = await subscriber.readOne(record, wait);
     }
     assert.equal(sequence, BigInt(n));
   }

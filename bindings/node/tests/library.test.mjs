@@ -14,7 +14,8 @@ test('The library says its release and its interface', () => {
 test('Every number of an error has a name, and other numbers are unknown', () => {
   assert.equal(errorName(13), 'timed-out');
   assert.equal(errorName(34), 'event-due');
-  assert.equal(errorName(35), 'unknown');
+  assert.equal(errorName(35), 'no-answer');
+  assert.equal(errorName(36), 'unknown');
 });
 
 test('An error has its number, its name, errno and words', async (t) => {

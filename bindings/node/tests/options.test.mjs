@@ -11,7 +11,7 @@ import { folder, publisherOf, records, ROW_BYTES } from './buses.mjs';
 
 const SOURCE = fileURLToPath(new URL('../src/', import.meta.url));
 const NUMBERS = [-1, 1.5, Number.NaN, '1', true, null, 2n ** 64n];
-const DURATIONS = [-1, 0, Number.NaN, '1', true, null, 1n];
+const DURATIONS = [-1, Number.NaN, '1', true, null, 1n];
 const TEXTS = [5, null, ['text'], true, 'a\0b'];
 const WRONG = {
   string: TEXTS,
@@ -25,7 +25,7 @@ const WRONG = {
   'readonly string[]': ['ESH4', 5, null, [null], [true]],
   'readonly (string | number | bigint)[]': ['ESH4', 5, null, [null], [true], [-1], [1.5], [-1n]],
   'boolean | { readonly intervalMs?: number; readonly keysMax?: number }':
-    ['yes', 1, null, { interval: 5 }, { intervalMs: 0 }, { intervalMs: '5' }, { keysMax: -1 }, { keysMax: 1.5 }],
+    ['yes', 1, null, { interval: 5 }, { intervalMs: '5' }, { keysMax: -1 }, { keysMax: 1.5 }],
   AbortSignal: ['signal', {}, null, 5],
 };
 
@@ -95,6 +95,27 @@ test('A wrong word is answered with the words', () => {
   assert.throws(open({ instruments: 'ESH4' }), refused(["Give an array: ['ESH4']"]));
 });
 
+test('0 is 0: refused by the library if an option needs a time', async (t) => {
+  const directory = join(folder(t), 'bus');
+  const publisher = (options) => Publisher.open({ directory, recordBytes: ROW_BYTES, ...options });
+  const subscriber = async (options) => Subscriber.open({ directory, ...options });
+  await assert.rejects(publisher({ syncIntervalMs: 0 }), refused(['sync_interval is 0']));
+  await assert.rejects(publisher({ retainAgeMs: 0 }), refused(['retain_age is 0']));
+  await assert.rejects(subscriber({ staleAfterMs: 0 }), refused(['stale_after is 0']));
+  await assert.rejects(subscriber({ behindTimeMs: 0 }), refused(['behind_time is 0']));
+  await assert.rejects(subscriber({ conflate: { intervalMs: 0 } }), refused(['interval']));
+  (await subscriber({ reattachMs: 0, flushTimeoutMs: 0 })).destroy();
+});
+
+test('Infinity is no limit', async (t) => {
+  const directory = join(folder(t), 'bus');
+  const limits = { reattachMs: Infinity, flushTimeoutMs: Infinity, staleAfterMs: Infinity, behindTimeMs: Infinity };
+  Subscriber.open({ directory, ...limits }).destroy();
+  const publisher = await publisherOf(t, directory, { syncIntervalMs: Infinity, retainAgeMs: Infinity });
+  publisher.tryPublish(records(1, 1));
+  assert.equal(await publisher.flush(), 1n); // on request
+});
+
 test('Waits of open handles check their options', async (t) => {
   const directory = join(folder(t), 'bus');
   const publisher = await publisherOf(t, directory);
@@ -107,7 +128,7 @@ test('Waits of open handles check their options', async (t) => {
   t.after(() => [listener, consumer, producer].forEach((handle) => handle.destroy()));
   const calls = {
     read: (options) => subscriber.read(batch, options),
-    take: (options) => subscriber.take(new Uint8Array(ROW_BYTES), options),
+    readOne: (options) => subscriber.readOne(new Uint8Array(ROW_BYTES), options),
     readable: (options) => subscriber.readable(options),
     items: (options) => subscriber.items(options).next(),
     publish: (options) => publisher.publish(records(1, 1), options),
