@@ -1,10 +1,6 @@
 //! Steps with the library itself, and with publishers.
 
-use std::time::Duration;
-
-use lapwing::{
-    Code, OnJournalFailure, OnJournalLag, Publisher, PublisherOptions, Schema, SyncInterval,
-};
+use lapwing::{Code, OnJournalFailure, OnJournalLag, Publisher, PublisherOptions, Schema};
 
 use crate::answer::{ok, Answer, Failure};
 use crate::objects::Objects;
@@ -77,6 +73,7 @@ pub fn publisher(verb: &str, step: &Step, objects: &Objects) -> Answer {
 }
 
 fn options(step: &Step) -> Result<PublisherOptions, Failure> {
+    let defaults = PublisherOptions::default();
     Ok(PublisherOptions {
         directory: step.text_or_empty("directory").into(),
         name: step.text_or_empty("name"),
@@ -86,12 +83,8 @@ fn options(step: &Step) -> Result<PublisherOptions, Failure> {
         capacity: step.number_or("capacity", 0)?,
         no_journal: step.flag("no_journal"),
         resume: step.flag("resume"),
-        segment_bytes: step.number_or("segment_bytes", 0)?,
-        sync_interval: match step.given("sync_interval_ms") {
-            None | Some("0") => SyncInterval::Default,
-            Some("forever") => SyncInterval::OnRequest,
-            Some(_) => SyncInterval::Every(Duration::from_millis(step.number("sync_interval_ms")?)),
-        },
+        segment_bytes: step.number_or("segment_bytes", defaults.segment_bytes)?,
+        sync_interval: step.limit_or("sync_interval_ms", defaults.sync_interval)?,
         retain_bytes: step.number_or("retain_bytes", 0)?,
         on_journal_lag: step.one_of(
             "on_journal_lag",
@@ -103,7 +96,7 @@ fn options(step: &Step) -> Result<PublisherOptions, Failure> {
         )?,
         source_id: step.number_or("source_id", 0)?,
         source_offset: step.number_or("source_offset", 0)?,
-        ..Default::default()
+        ..defaults
     })
 }
 

@@ -46,17 +46,18 @@ pub fn listener(verb: &str, step: &Step, objects: &Objects) -> Answer {
 }
 
 fn options(step: &Step) -> Result<ChannelOptions, Failure> {
+    let defaults = ChannelOptions::default();
     Ok(ChannelOptions {
         name: step.text_or_empty("name"),
-        capacity: step.number_or("capacity", 0)?,
-        message_bytes_max: step.number_or("message_bytes_max", 0)?,
-        call_window: step.number_or("call_window", 0)?,
+        capacity: step.number_or("capacity", defaults.capacity)?,
+        message_bytes_max: step.number_or("message_bytes_max", defaults.message_bytes_max)?,
+        call_window: step.number_or("call_window", defaults.call_window)?,
         wait: step.one_of("wait", WAITS)?,
         aligned: step.flag("aligned"),
         peer_uid: if step.has("peer_uid") { Some(step.number("peer_uid")?) } else { None },
         late_replies: step.flag("late_replies"),
-        retry: step.milliseconds("retry_ms")?,
-        ..Default::default()
+        retry: step.limit_or("retry_ms", defaults.retry)?,
+        ..defaults
     })
 }
 

@@ -40,7 +40,7 @@ fn subscriber_of(directory: &str) -> Result<Subscriber, Failure> {
         start: Start::Oldest,
         on_gap: OnGap::Skip, // there is no journal, and no gap
         wait: Wait::Busy,
-        reattach: START_MAX,
+        reattach: Some(START_MAX),
         ..Default::default()
     })?)
 }
@@ -80,7 +80,7 @@ fn take_one(
     record: &mut Record,
     events: &mut Batch,
 ) -> Result<(), Failure> {
-    while subscriber.take_bytes(record, FOREVER)?.is_none() {
+    while subscriber.read_one_bytes(record, FOREVER)?.is_none() {
         subscriber.read(events, NOW)?;
     }
     Ok(())
@@ -176,7 +176,7 @@ fn ping(step: &Step) -> Answer {
 }
 
 fn channel_options() -> ChannelOptions {
-    ChannelOptions { wait: Wait::Busy, retry: START_MAX, ..Default::default() }
+    ChannelOptions { wait: Wait::Busy, retry: Some(START_MAX), ..Default::default() }
 }
 
 fn channel_echo(step: &Step) -> Answer {

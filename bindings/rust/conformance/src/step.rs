@@ -70,9 +70,21 @@ impl Step {
         found.map(|(_, value)| *value).ok_or(Failure::Unsupported)
     }
 
-    /// Zero, which is the default, where it is not given.
     pub fn milliseconds(&self, key: &str) -> Result<Duration, Failure> {
-        Ok(Duration::from_millis(self.number_or(key, 0)?))
+        Ok(Duration::from_millis(self.number(key)?))
+    }
+
+    /// An option that is a duration, of which `None` is no limit.
+    pub fn limit_or(
+        &self,
+        key: &str,
+        otherwise: Option<Duration>,
+    ) -> Result<Option<Duration>, Failure> {
+        match self.given(key) {
+            None => Ok(otherwise),
+            Some("forever") => Ok(None),
+            Some(_) => self.milliseconds(key).map(Some),
+        }
     }
 
     pub fn timeout(&self) -> Result<Timeout, Failure> {

@@ -67,9 +67,13 @@ fn options(step: &Step, objects: &Objects) -> Result<SubscriberOptions, Failure>
         ("stop", OnGap::Stop),
         ("snapshot", OnGap::Snapshot),
     ];
-    let conflate = Conflate {
-        interval: step.milliseconds("conflate_ms")?,
-        keys_max: step.number_or("conflate_keys_max", 0)?,
+    let defaults = SubscriberOptions::default();
+    let conflate = match step.has("conflate_ms") {
+        true => Some(Conflate {
+            interval: step.milliseconds("conflate_ms")?,
+            keys_max: step.number_or("conflate_keys_max", Conflate::default().keys_max)?,
+        }),
+        false => None,
     };
     let instruments = step.given("instruments").map(|list| list.split(',').map(str::to_owned));
     Ok(SubscriberOptions {
@@ -79,15 +83,16 @@ fn options(step: &Step, objects: &Objects) -> Result<SubscriberOptions, Failure>
         on_gap: step.one_of("on_gap", on_gap)?,
         wait: step.one_of("wait", WAITS)?,
         end_at_close: step.flag("end_at_close"),
-        conflate: step.has("conflate_ms").then_some(conflate),
+        conflate,
         fold: step.text_or_empty("fold"),
         expect: step.text_or_empty("expect"),
         instruments: instruments.map_or(Vec::new(), Iterator::collect),
-        reattach: step.milliseconds("reattach_ms")?,
-        flush_timeout: step.milliseconds("flush_timeout_ms")?,
-        stale_after: step.milliseconds("stale_after_ms")?,
+        reattach: step.limit_or("reattach_ms", defaults.reattach)?,
+        flush_timeout: step.limit_or("flush_timeout_ms", defaults.flush_timeout)?,
+        stale_after: step.limit_or("stale_after_ms", defaults.stale_after)?,
         behind_records: step.number_or("behind_records", 0)?,
-        behind_time: step.milliseconds("behind_ms")?,
+        behind_time: step.limit_or("behind_ms", defaults.behind_time)?,
+        ..defaults
     })
 }
 
@@ -182,7 +187,7 @@ fn read_all(reading: &mut Reading, step: &Step) -> Answer {
 fn take(reading: &mut Reading, step: &Step) -> Answer {
     let known = reading.subscriber.info()?.record_bytes as usize;
     let mut record = vec![0; step.number_or("bytes", known)?];
-    match reading.subscriber.take_bytes(&mut record, step.timeout()?)? {
+    match reading.subscriber.read_one_bytes(&mut record, step.timeout()?)? {
         Some(sequence) => Ok(format!("ok sequence={sequence} digest={}", Digest::of(&record))),
         None => Err(Failure::Result(lapwing::Code::EVENT_DUE, String::new())),
     }

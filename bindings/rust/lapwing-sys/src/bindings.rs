@@ -38,6 +38,7 @@ pub const LAPWING_ERROR_TOO_SMALL: _bindgen_ty_1 = 31;
 pub const LAPWING_ERROR_NO_MEMORY: _bindgen_ty_1 = 32;
 pub const LAPWING_ERROR_FORKED: _bindgen_ty_1 = 33;
 pub const LAPWING_ERROR_EVENT_DUE: _bindgen_ty_1 = 34;
+pub const LAPWING_ERROR_NO_ANSWER: _bindgen_ty_1 = 35;
 pub type _bindgen_ty_1 = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -241,6 +242,7 @@ pub const LAPWING_PUBLISHER_NO_JOURNAL: _bindgen_ty_5 = 1;
 pub const LAPWING_PUBLISHER_HUGE_PAGES: _bindgen_ty_5 = 2;
 pub const LAPWING_PUBLISHER_RESUME: _bindgen_ty_5 = 4;
 pub const LAPWING_PUBLISHER_GROUP: _bindgen_ty_5 = 8;
+pub const LAPWING_PUBLISHER_RESTAMPED: _bindgen_ty_5 = 16;
 pub type _bindgen_ty_5 = ::core::ffi::c_uint;
 pub type lapwing_on_journal_lag = u32;
 pub const LAPWING_ON_JOURNAL_LAG_WAIT: _bindgen_ty_6 = 1;
@@ -267,7 +269,7 @@ pub struct lapwing_publisher_options {
     pub segment_bytes: u64,
     pub sync_interval_ns: i64,
     pub retain_bytes: u64,
-    pub retain_age_ns: u64,
+    pub retain_age_ns: i64,
     pub on_journal_lag: lapwing_on_journal_lag,
     pub on_journal_failure: lapwing_on_journal_failure,
     pub metadata: *const ::core::ffi::c_void,
@@ -423,18 +425,18 @@ pub const LAPWING_BATCH_STATE: _bindgen_ty_10 = 2;
 pub const LAPWING_BATCH_EVENT: _bindgen_ty_10 = 3;
 pub type _bindgen_ty_10 = ::core::ffi::c_uint;
 pub type lapwing_event_kind = u32;
-pub const LAPWING_EVENT_GAP: _bindgen_ty_11 = 2;
-pub const LAPWING_EVENT_LOST: _bindgen_ty_11 = 3;
-pub const LAPWING_EVENT_SESSION: _bindgen_ty_11 = 4;
-pub const LAPWING_EVENT_RESET: _bindgen_ty_11 = 5;
-pub const LAPWING_EVENT_CAUGHT_UP: _bindgen_ty_11 = 6;
-pub const LAPWING_EVENT_STALE: _bindgen_ty_11 = 7;
-pub const LAPWING_EVENT_PUBLISHER_GONE: _bindgen_ty_11 = 8;
-pub const LAPWING_EVENT_CLOSED: _bindgen_ty_11 = 9;
-pub const LAPWING_EVENT_SNAPSHOT_COMPLETE: _bindgen_ty_11 = 12;
-pub const LAPWING_EVENT_NO_SNAPSHOT: _bindgen_ty_11 = 13;
-pub const LAPWING_EVENT_BEHIND: _bindgen_ty_11 = 14;
-pub const LAPWING_EVENT_LIVE: _bindgen_ty_11 = 15;
+pub const LAPWING_EVENT_GAP: _bindgen_ty_11 = 1;
+pub const LAPWING_EVENT_LOST: _bindgen_ty_11 = 2;
+pub const LAPWING_EVENT_SESSION: _bindgen_ty_11 = 3;
+pub const LAPWING_EVENT_RESET: _bindgen_ty_11 = 4;
+pub const LAPWING_EVENT_CAUGHT_UP: _bindgen_ty_11 = 5;
+pub const LAPWING_EVENT_STALE: _bindgen_ty_11 = 6;
+pub const LAPWING_EVENT_PUBLISHER_GONE: _bindgen_ty_11 = 7;
+pub const LAPWING_EVENT_CLOSED: _bindgen_ty_11 = 8;
+pub const LAPWING_EVENT_SNAPSHOT_COMPLETE: _bindgen_ty_11 = 9;
+pub const LAPWING_EVENT_NO_SNAPSHOT: _bindgen_ty_11 = 10;
+pub const LAPWING_EVENT_BEHIND: _bindgen_ty_11 = 11;
+pub const LAPWING_EVENT_LIVE: _bindgen_ty_11 = 12;
 pub type _bindgen_ty_11 = ::core::ffi::c_uint;
 pub type lapwing_cause = u32;
 pub const LAPWING_CAUSE_LAPPED: _bindgen_ty_12 = 1;
@@ -591,6 +593,7 @@ pub const LAPWING_WAIT_PARK: _bindgen_ty_16 = 3;
 pub type _bindgen_ty_16 = ::core::ffi::c_uint;
 pub const LAPWING_SUBSCRIBER_END_AT_CLOSE: _bindgen_ty_17 = 1;
 pub const LAPWING_SUBSCRIBER_CONFLATE: _bindgen_ty_17 = 2;
+pub const LAPWING_SUBSCRIBER_OBSERVES: _bindgen_ty_17 = 4;
 pub type _bindgen_ty_17 = ::core::ffi::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -612,10 +615,10 @@ pub struct lapwing_subscriber_options {
     pub reattach_ns: i64,
     pub flush_timeout_ns: i64,
     pub stale_after_ns: i64,
-    pub behind_ns: i64,
+    pub behind_time_ns: i64,
     pub conflate_interval_ns: i64,
     pub conflate_keys_max: u32,
-    pub reserved: u32,
+    pub measure_every: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
@@ -657,14 +660,14 @@ const _: () = {
         [::core::mem::offset_of!(lapwing_subscriber_options, flush_timeout_ns) - 128usize];
     ["Offset of field: lapwing_subscriber_options::stale_after_ns"]
         [::core::mem::offset_of!(lapwing_subscriber_options, stale_after_ns) - 136usize];
-    ["Offset of field: lapwing_subscriber_options::behind_ns"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, behind_ns) - 144usize];
+    ["Offset of field: lapwing_subscriber_options::behind_time_ns"]
+        [::core::mem::offset_of!(lapwing_subscriber_options, behind_time_ns) - 144usize];
     ["Offset of field: lapwing_subscriber_options::conflate_interval_ns"]
         [::core::mem::offset_of!(lapwing_subscriber_options, conflate_interval_ns) - 152usize];
     ["Offset of field: lapwing_subscriber_options::conflate_keys_max"]
         [::core::mem::offset_of!(lapwing_subscriber_options, conflate_keys_max) - 160usize];
-    ["Offset of field: lapwing_subscriber_options::reserved"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, reserved) - 164usize];
+    ["Offset of field: lapwing_subscriber_options::measure_every"]
+        [::core::mem::offset_of!(lapwing_subscriber_options, measure_every) - 164usize];
 };
 impl Default for lapwing_subscriber_options {
     fn default() -> Self {
@@ -675,6 +678,44 @@ impl Default for lapwing_subscriber_options {
         }
     }
 }
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone)]
+pub struct lapwing_ages {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub count: u64,
+    pub negative: u64,
+    pub unstamped: u64,
+    pub p50_ns: u64,
+    pub p90_ns: u64,
+    pub p99_ns: u64,
+    pub p999_ns: u64,
+    pub max_ns: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of lapwing_ages"][::core::mem::size_of::<lapwing_ages>() - 72usize];
+    ["Alignment of lapwing_ages"][::core::mem::align_of::<lapwing_ages>() - 8usize];
+    ["Offset of field: lapwing_ages::struct_size"]
+        [::core::mem::offset_of!(lapwing_ages, struct_size) - 0usize];
+    ["Offset of field: lapwing_ages::reserved"]
+        [::core::mem::offset_of!(lapwing_ages, reserved) - 4usize];
+    ["Offset of field: lapwing_ages::count"][::core::mem::offset_of!(lapwing_ages, count) - 8usize];
+    ["Offset of field: lapwing_ages::negative"]
+        [::core::mem::offset_of!(lapwing_ages, negative) - 16usize];
+    ["Offset of field: lapwing_ages::unstamped"]
+        [::core::mem::offset_of!(lapwing_ages, unstamped) - 24usize];
+    ["Offset of field: lapwing_ages::p50_ns"]
+        [::core::mem::offset_of!(lapwing_ages, p50_ns) - 32usize];
+    ["Offset of field: lapwing_ages::p90_ns"]
+        [::core::mem::offset_of!(lapwing_ages, p90_ns) - 40usize];
+    ["Offset of field: lapwing_ages::p99_ns"]
+        [::core::mem::offset_of!(lapwing_ages, p99_ns) - 48usize];
+    ["Offset of field: lapwing_ages::p999_ns"]
+        [::core::mem::offset_of!(lapwing_ages, p999_ns) - 56usize];
+    ["Offset of field: lapwing_ages::max_ns"]
+        [::core::mem::offset_of!(lapwing_ages, max_ns) - 64usize];
+};
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
 pub struct lapwing_subscriber_info {
@@ -1110,6 +1151,36 @@ impl Default for lapwing_reply {
     }
 }
 #[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct lapwing_request {
+    pub struct_size: u32,
+    pub reserved: u32,
+    pub call: u64,
+    pub message: lapwing_message,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of lapwing_request"][::core::mem::size_of::<lapwing_request>() - 40usize];
+    ["Alignment of lapwing_request"][::core::mem::align_of::<lapwing_request>() - 8usize];
+    ["Offset of field: lapwing_request::struct_size"]
+        [::core::mem::offset_of!(lapwing_request, struct_size) - 0usize];
+    ["Offset of field: lapwing_request::reserved"]
+        [::core::mem::offset_of!(lapwing_request, reserved) - 4usize];
+    ["Offset of field: lapwing_request::call"]
+        [::core::mem::offset_of!(lapwing_request, call) - 8usize];
+    ["Offset of field: lapwing_request::message"]
+        [::core::mem::offset_of!(lapwing_request, message) - 16usize];
+};
+impl Default for lapwing_request {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+#[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
 pub struct lapwing_channel_info {
     pub struct_size: u32,
@@ -1169,13 +1240,15 @@ pub struct Lapwing {
         text_bytes_max: usize,
         error: *mut lapwing_error,
     ) -> lapwing_result,
-    pub lapwing_log_set:
-        unsafe extern "C" fn(log: lapwing_log_fn, user: *mut ::core::ffi::c_void, queue: i32),
+    pub lapwing_log_set: unsafe extern "C" fn(log: lapwing_log_fn, user: *mut ::core::ffi::c_void),
+    pub lapwing_log_queue: unsafe extern "C" fn(),
     pub lapwing_log_read: unsafe extern "C" fn(
         line: *mut ::core::ffi::c_char,
         bytes: usize,
         dropped: *mut u64,
     ) -> lapwing_result,
+    pub lapwing_publisher_options_init:
+        unsafe extern "C" fn(options: *mut lapwing_publisher_options, struct_size: u32),
     pub lapwing_publisher_open: unsafe extern "C" fn(
         options: *const lapwing_publisher_options,
         timeout_ns: i64,
@@ -1209,6 +1282,8 @@ pub struct Lapwing {
     ) -> lapwing_result,
     pub lapwing_publisher_interrupt: unsafe extern "C" fn(publisher: *mut lapwing_publisher),
     pub lapwing_publisher_destroy: unsafe extern "C" fn(publisher: *mut *mut lapwing_publisher),
+    pub lapwing_subscriber_options_init:
+        unsafe extern "C" fn(options: *mut lapwing_subscriber_options, struct_size: u32),
     pub lapwing_subscriber_open: unsafe extern "C" fn(
         options: *const lapwing_subscriber_options,
         subscriber: *mut *mut lapwing_subscriber,
@@ -1220,12 +1295,27 @@ pub struct Lapwing {
         timeout_ns: i64,
         error: *mut lapwing_error,
     ) -> lapwing_result,
-    pub lapwing_subscriber_take: unsafe extern "C" fn(
+    pub lapwing_subscriber_read_one: unsafe extern "C" fn(
         subscriber: *mut lapwing_subscriber,
         record: *mut ::core::ffi::c_void,
         record_bytes: usize,
         timeout_ns: i64,
         sequence: *mut u64,
+        error: *mut lapwing_error,
+    ) -> lapwing_result,
+    pub lapwing_subscriber_schema: unsafe extern "C" fn(
+        subscriber: *mut lapwing_subscriber,
+        schema: *mut lapwing_schema,
+        fields: *mut lapwing_field,
+        fields_max: usize,
+        text: *mut ::core::ffi::c_char,
+        text_bytes_max: usize,
+        error: *mut lapwing_error,
+    ) -> lapwing_result,
+    pub lapwing_subscriber_ages: unsafe extern "C" fn(
+        subscriber: *mut lapwing_subscriber,
+        ages: *mut lapwing_ages,
+        error: *mut lapwing_error,
     ) -> lapwing_result,
     pub lapwing_subscriber_inspect: unsafe extern "C" fn(
         subscriber: *mut lapwing_subscriber,
@@ -1346,6 +1436,8 @@ pub struct Lapwing {
         error: *mut lapwing_error,
     ) -> lapwing_result,
     pub lapwing_books_destroy: unsafe extern "C" fn(books: *mut *mut lapwing_books),
+    pub lapwing_channel_options_init:
+        unsafe extern "C" fn(options: *mut lapwing_channel_options, struct_size: u32),
     pub lapwing_listener_open: unsafe extern "C" fn(
         path: *const ::core::ffi::c_char,
         options: *const lapwing_channel_options,
@@ -1371,7 +1463,11 @@ pub struct Lapwing {
         listener: *mut lapwing_listener,
         error: *mut lapwing_error,
     ) -> lapwing_result,
-    pub lapwing_listener_fd: unsafe extern "C" fn(listener: *mut lapwing_listener) -> i32,
+    pub lapwing_listener_fd: unsafe extern "C" fn(
+        listener: *mut lapwing_listener,
+        fd: *mut i32,
+        error: *mut lapwing_error,
+    ) -> lapwing_result,
     pub lapwing_listener_interrupt: unsafe extern "C" fn(listener: *mut lapwing_listener),
     pub lapwing_listener_destroy: unsafe extern "C" fn(listener: *mut *mut lapwing_listener),
     pub lapwing_channel_connect: unsafe extern "C" fn(
@@ -1435,6 +1531,11 @@ pub struct Lapwing {
     pub lapwing_channel_finish: unsafe extern "C" fn(
         channel: *mut lapwing_channel,
         call: u64,
+        reply: *mut lapwing_reply,
+        error: *mut lapwing_error,
+    ) -> lapwing_result,
+    pub lapwing_channel_finish_any: unsafe extern "C" fn(
+        channel: *mut lapwing_channel,
         timeout_ns: i64,
         reply: *mut lapwing_reply,
         error: *mut lapwing_error,
@@ -1447,7 +1548,7 @@ pub struct Lapwing {
     pub lapwing_channel_next: unsafe extern "C" fn(
         channel: *mut lapwing_channel,
         timeout_ns: i64,
-        request: *mut lapwing_reply,
+        request: *mut lapwing_request,
         error: *mut lapwing_error,
     ) -> lapwing_result,
     pub lapwing_channel_reply: unsafe extern "C" fn(
@@ -1462,7 +1563,11 @@ pub struct Lapwing {
         armed: *mut i32,
         error: *mut lapwing_error,
     ) -> lapwing_result,
-    pub lapwing_channel_fd: unsafe extern "C" fn(channel: *mut lapwing_channel) -> i32,
+    pub lapwing_channel_fd: unsafe extern "C" fn(
+        channel: *mut lapwing_channel,
+        fd: *mut i32,
+        error: *mut lapwing_error,
+    ) -> lapwing_result,
     pub lapwing_channel_inspect: unsafe extern "C" fn(
         channel: *mut lapwing_channel,
         info: *mut lapwing_channel_info,
@@ -1494,7 +1599,10 @@ impl Lapwing {
         let lapwing_schema_fields =
             unsafe { __library.get(b"lapwing_schema_fields\0") }.map(|sym| *sym)?;
         let lapwing_log_set = unsafe { __library.get(b"lapwing_log_set\0") }.map(|sym| *sym)?;
+        let lapwing_log_queue = unsafe { __library.get(b"lapwing_log_queue\0") }.map(|sym| *sym)?;
         let lapwing_log_read = unsafe { __library.get(b"lapwing_log_read\0") }.map(|sym| *sym)?;
+        let lapwing_publisher_options_init =
+            unsafe { __library.get(b"lapwing_publisher_options_init\0") }.map(|sym| *sym)?;
         let lapwing_publisher_open =
             unsafe { __library.get(b"lapwing_publisher_open\0") }.map(|sym| *sym)?;
         let lapwing_publisher_publish =
@@ -1509,12 +1617,18 @@ impl Lapwing {
             unsafe { __library.get(b"lapwing_publisher_interrupt\0") }.map(|sym| *sym)?;
         let lapwing_publisher_destroy =
             unsafe { __library.get(b"lapwing_publisher_destroy\0") }.map(|sym| *sym)?;
+        let lapwing_subscriber_options_init =
+            unsafe { __library.get(b"lapwing_subscriber_options_init\0") }.map(|sym| *sym)?;
         let lapwing_subscriber_open =
             unsafe { __library.get(b"lapwing_subscriber_open\0") }.map(|sym| *sym)?;
         let lapwing_subscriber_read =
             unsafe { __library.get(b"lapwing_subscriber_read\0") }.map(|sym| *sym)?;
-        let lapwing_subscriber_take =
-            unsafe { __library.get(b"lapwing_subscriber_take\0") }.map(|sym| *sym)?;
+        let lapwing_subscriber_read_one =
+            unsafe { __library.get(b"lapwing_subscriber_read_one\0") }.map(|sym| *sym)?;
+        let lapwing_subscriber_schema =
+            unsafe { __library.get(b"lapwing_subscriber_schema\0") }.map(|sym| *sym)?;
+        let lapwing_subscriber_ages =
+            unsafe { __library.get(b"lapwing_subscriber_ages\0") }.map(|sym| *sym)?;
         let lapwing_subscriber_inspect =
             unsafe { __library.get(b"lapwing_subscriber_inspect\0") }.map(|sym| *sym)?;
         let lapwing_subscriber_position =
@@ -1563,6 +1677,8 @@ impl Lapwing {
             unsafe { __library.get(b"lapwing_books_orders\0") }.map(|sym| *sym)?;
         let lapwing_books_destroy =
             unsafe { __library.get(b"lapwing_books_destroy\0") }.map(|sym| *sym)?;
+        let lapwing_channel_options_init =
+            unsafe { __library.get(b"lapwing_channel_options_init\0") }.map(|sym| *sym)?;
         let lapwing_listener_open =
             unsafe { __library.get(b"lapwing_listener_open\0") }.map(|sym| *sym)?;
         let lapwing_listener_take_over =
@@ -1597,6 +1713,8 @@ impl Lapwing {
             unsafe { __library.get(b"lapwing_channel_start\0") }.map(|sym| *sym)?;
         let lapwing_channel_finish =
             unsafe { __library.get(b"lapwing_channel_finish\0") }.map(|sym| *sym)?;
+        let lapwing_channel_finish_any =
+            unsafe { __library.get(b"lapwing_channel_finish_any\0") }.map(|sym| *sym)?;
         let lapwing_channel_cancel =
             unsafe { __library.get(b"lapwing_channel_cancel\0") }.map(|sym| *sym)?;
         let lapwing_channel_next =
@@ -1621,7 +1739,9 @@ impl Lapwing {
             lapwing_error_name,
             lapwing_schema_fields,
             lapwing_log_set,
+            lapwing_log_queue,
             lapwing_log_read,
+            lapwing_publisher_options_init,
             lapwing_publisher_open,
             lapwing_publisher_publish,
             lapwing_publisher_flush,
@@ -1629,9 +1749,12 @@ impl Lapwing {
             lapwing_publisher_close,
             lapwing_publisher_interrupt,
             lapwing_publisher_destroy,
+            lapwing_subscriber_options_init,
             lapwing_subscriber_open,
             lapwing_subscriber_read,
-            lapwing_subscriber_take,
+            lapwing_subscriber_read_one,
+            lapwing_subscriber_schema,
+            lapwing_subscriber_ages,
             lapwing_subscriber_inspect,
             lapwing_subscriber_position,
             lapwing_subscriber_fd,
@@ -1656,6 +1779,7 @@ impl Lapwing {
             lapwing_books_levels,
             lapwing_books_orders,
             lapwing_books_destroy,
+            lapwing_channel_options_init,
             lapwing_listener_open,
             lapwing_listener_take_over,
             lapwing_listener_accept,
@@ -1673,6 +1797,7 @@ impl Lapwing {
             lapwing_channel_release,
             lapwing_channel_start,
             lapwing_channel_finish,
+            lapwing_channel_finish_any,
             lapwing_channel_cancel,
             lapwing_channel_next,
             lapwing_channel_reply,
@@ -1714,13 +1839,11 @@ impl Lapwing {
             )
         }
     }
-    pub unsafe fn lapwing_log_set(
-        &self,
-        log: lapwing_log_fn,
-        user: *mut ::core::ffi::c_void,
-        queue: i32,
-    ) {
-        unsafe { (self.lapwing_log_set)(log, user, queue) }
+    pub unsafe fn lapwing_log_set(&self, log: lapwing_log_fn, user: *mut ::core::ffi::c_void) {
+        unsafe { (self.lapwing_log_set)(log, user) }
+    }
+    pub unsafe fn lapwing_log_queue(&self) {
+        unsafe { (self.lapwing_log_queue)() }
     }
     pub unsafe fn lapwing_log_read(
         &self,
@@ -1729,6 +1852,13 @@ impl Lapwing {
         dropped: *mut u64,
     ) -> lapwing_result {
         unsafe { (self.lapwing_log_read)(line, bytes, dropped) }
+    }
+    pub unsafe fn lapwing_publisher_options_init(
+        &self,
+        options: *mut lapwing_publisher_options,
+        struct_size: u32,
+    ) {
+        unsafe { (self.lapwing_publisher_options_init)(options, struct_size) }
     }
     pub unsafe fn lapwing_publisher_open(
         &self,
@@ -1792,6 +1922,13 @@ impl Lapwing {
     pub unsafe fn lapwing_publisher_destroy(&self, publisher: *mut *mut lapwing_publisher) {
         unsafe { (self.lapwing_publisher_destroy)(publisher) }
     }
+    pub unsafe fn lapwing_subscriber_options_init(
+        &self,
+        options: *mut lapwing_subscriber_options,
+        struct_size: u32,
+    ) {
+        unsafe { (self.lapwing_subscriber_options_init)(options, struct_size) }
+    }
     pub unsafe fn lapwing_subscriber_open(
         &self,
         options: *const lapwing_subscriber_options,
@@ -1809,17 +1946,55 @@ impl Lapwing {
     ) -> lapwing_result {
         unsafe { (self.lapwing_subscriber_read)(subscriber, batch, timeout_ns, error) }
     }
-    pub unsafe fn lapwing_subscriber_take(
+    pub unsafe fn lapwing_subscriber_read_one(
         &self,
         subscriber: *mut lapwing_subscriber,
         record: *mut ::core::ffi::c_void,
         record_bytes: usize,
         timeout_ns: i64,
         sequence: *mut u64,
+        error: *mut lapwing_error,
     ) -> lapwing_result {
         unsafe {
-            (self.lapwing_subscriber_take)(subscriber, record, record_bytes, timeout_ns, sequence)
+            (self.lapwing_subscriber_read_one)(
+                subscriber,
+                record,
+                record_bytes,
+                timeout_ns,
+                sequence,
+                error,
+            )
         }
+    }
+    pub unsafe fn lapwing_subscriber_schema(
+        &self,
+        subscriber: *mut lapwing_subscriber,
+        schema: *mut lapwing_schema,
+        fields: *mut lapwing_field,
+        fields_max: usize,
+        text: *mut ::core::ffi::c_char,
+        text_bytes_max: usize,
+        error: *mut lapwing_error,
+    ) -> lapwing_result {
+        unsafe {
+            (self.lapwing_subscriber_schema)(
+                subscriber,
+                schema,
+                fields,
+                fields_max,
+                text,
+                text_bytes_max,
+                error,
+            )
+        }
+    }
+    pub unsafe fn lapwing_subscriber_ages(
+        &self,
+        subscriber: *mut lapwing_subscriber,
+        ages: *mut lapwing_ages,
+        error: *mut lapwing_error,
+    ) -> lapwing_result {
+        unsafe { (self.lapwing_subscriber_ages)(subscriber, ages, error) }
     }
     pub unsafe fn lapwing_subscriber_inspect(
         &self,
@@ -2008,6 +2183,13 @@ impl Lapwing {
     pub unsafe fn lapwing_books_destroy(&self, books: *mut *mut lapwing_books) {
         unsafe { (self.lapwing_books_destroy)(books) }
     }
+    pub unsafe fn lapwing_channel_options_init(
+        &self,
+        options: *mut lapwing_channel_options,
+        struct_size: u32,
+    ) {
+        unsafe { (self.lapwing_channel_options_init)(options, struct_size) }
+    }
     pub unsafe fn lapwing_listener_open(
         &self,
         path: *const ::core::ffi::c_char,
@@ -2047,8 +2229,13 @@ impl Lapwing {
     ) -> lapwing_result {
         unsafe { (self.lapwing_listener_tend)(listener, error) }
     }
-    pub unsafe fn lapwing_listener_fd(&self, listener: *mut lapwing_listener) -> i32 {
-        unsafe { (self.lapwing_listener_fd)(listener) }
+    pub unsafe fn lapwing_listener_fd(
+        &self,
+        listener: *mut lapwing_listener,
+        fd: *mut i32,
+        error: *mut lapwing_error,
+    ) -> lapwing_result {
+        unsafe { (self.lapwing_listener_fd)(listener, fd, error) }
     }
     pub unsafe fn lapwing_listener_interrupt(&self, listener: *mut lapwing_listener) {
         unsafe { (self.lapwing_listener_interrupt)(listener) }
@@ -2145,11 +2332,19 @@ impl Lapwing {
         &self,
         channel: *mut lapwing_channel,
         call: u64,
+        reply: *mut lapwing_reply,
+        error: *mut lapwing_error,
+    ) -> lapwing_result {
+        unsafe { (self.lapwing_channel_finish)(channel, call, reply, error) }
+    }
+    pub unsafe fn lapwing_channel_finish_any(
+        &self,
+        channel: *mut lapwing_channel,
         timeout_ns: i64,
         reply: *mut lapwing_reply,
         error: *mut lapwing_error,
     ) -> lapwing_result {
-        unsafe { (self.lapwing_channel_finish)(channel, call, timeout_ns, reply, error) }
+        unsafe { (self.lapwing_channel_finish_any)(channel, timeout_ns, reply, error) }
     }
     pub unsafe fn lapwing_channel_cancel(
         &self,
@@ -2163,7 +2358,7 @@ impl Lapwing {
         &self,
         channel: *mut lapwing_channel,
         timeout_ns: i64,
-        request: *mut lapwing_reply,
+        request: *mut lapwing_request,
         error: *mut lapwing_error,
     ) -> lapwing_result {
         unsafe { (self.lapwing_channel_next)(channel, timeout_ns, request, error) }
@@ -2186,8 +2381,13 @@ impl Lapwing {
     ) -> lapwing_result {
         unsafe { (self.lapwing_channel_arm)(channel, bytes, armed, error) }
     }
-    pub unsafe fn lapwing_channel_fd(&self, channel: *mut lapwing_channel) -> i32 {
-        unsafe { (self.lapwing_channel_fd)(channel) }
+    pub unsafe fn lapwing_channel_fd(
+        &self,
+        channel: *mut lapwing_channel,
+        fd: *mut i32,
+        error: *mut lapwing_error,
+    ) -> lapwing_result {
+        unsafe { (self.lapwing_channel_fd)(channel, fd, error) }
     }
     pub unsafe fn lapwing_channel_inspect(
         &self,

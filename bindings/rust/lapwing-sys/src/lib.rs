@@ -22,6 +22,10 @@ use std::sync::OnceLock;
 
 /// As a timeout: without end.
 pub const LAPWING_FOREVER: i64 = -1;
+/// As an option: no time is too long.
+pub const LAPWING_NEVER: i64 = -1;
+/// As an option: only when a call requests it.
+pub const LAPWING_ON_REQUEST: i64 = -1;
 
 const SYSTEM_NAME: &str = "liblapwing.so.1";
 

@@ -57,6 +57,7 @@ codes! {
     NO_MEMORY = LAPWING_ERROR_NO_MEMORY: "There is no memory left.",
     FORKED = LAPWING_ERROR_FORKED: "The handle belongs to the parent of this forked process.",
     EVENT_DUE = LAPWING_ERROR_EVENT_DUE: "An event stands before the next record: read it.",
+    NO_ANSWER = LAPWING_ERROR_NO_ANSWER: "The publisher did not answer a join: the end of the subscriber.",
 }
 
 impl Code {
@@ -153,9 +154,9 @@ impl Error {
 
     #[cold]
     fn from_c(result: sys::lapwing_result, errno: i32, message: &CStr) -> Error {
-        // Ends of waits are frequent, their names say everything, and they cost no allocation.
+        // These are frequent, their names are enough, and they cost no allocation.
         let message = match Code(result) {
-            code if code.is_transient() => "".into(),
+            code if code.is_transient() || code == Code::EVENT_DUE => "".into(),
             _ => message.to_string_lossy().into(),
         };
         Error { code: Code(result), errno, progress: 0, message }

@@ -111,7 +111,7 @@ impl Event {
         text_of(&self.0.schema)
     }
 
-    /// [`Schema::of_bus`](crate::Schema::of_bus) has the fields of the records that follow.
+    /// [`Subscriber::schema`](crate::Subscriber::schema) has the fields of the records that follow.
     pub fn is_described(&self) -> bool {
         self.0.is_described != 0
     }

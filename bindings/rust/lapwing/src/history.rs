@@ -41,7 +41,7 @@ impl History {
     /// Errors: no-bus, no-journal, damaged, not-permitted, not-a-lapwing-file, abi-mismatch,
     /// system.
     pub fn open(directory: impl AsRef<Path>) -> Result<History> {
-        let types = Arc::new(Types::read(directory.as_ref(), ""));
+        let types = Arc::new(Types::archived(directory.as_ref()));
         let directory = Text::of_path(directory.as_ref(), "directory")?;
         // SAFETY: the call copies the directory.
         let handle = Handle::open(|library, place, error| unsafe {

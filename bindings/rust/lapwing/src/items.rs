@@ -21,7 +21,7 @@ pub enum Item<R> {
     Event(Box<Event>),
 }
 
-/// Takes items, and nothing ahead: a record by take, all else by a read of one row.
+/// Takes items, and nothing ahead: a record by `read_one`, all else by a read of one row.
 #[derive(Debug)]
 pub(crate) struct Taker<R> {
     batch: Batch,
@@ -35,17 +35,9 @@ impl<R: Row> Taker<R> {
 
     #[inline]
     pub(crate) fn take(&mut self, from: &mut Subscriber, timeout: Timeout) -> Result<Item<R>> {
-        match from.take(timeout) {
-            Ok(Some((sequence, record))) => Ok(Item::Record { sequence, record }),
-            Ok(None) => self.read(from, timeout),
-            // Only read() has the words of what stays.
-            Err(error) if error.code().is_transient() => Err(error),
-            // If fields differ, the error has a message already.
-            Err(error) if error.code() == Code::RECORD_SIZE && error.message().is_empty() => {
-                Err(size_error::<R>(from, error))
-            }
-            Err(error) if error.code() == Code::RECORD_SIZE => Err(error),
-            Err(_) => self.read(from, timeout),
+        match from.read_one(timeout)? {
+            Some((sequence, record)) => Ok(Item::Record { sequence, record }),
+            None => self.read(from, timeout),
         }
     }
 
@@ -60,21 +52,6 @@ impl<R: Row> Taker<R> {
                 Ok(Item::Record { sequence: rows.sequence(0).unwrap_or_default(), record })
             }
         }
-    }
-}
-
-/// The bus has records of another size than R, or the subscriber has ended with that.
-#[cold]
-fn size_error<R>(from: &mut Subscriber, error: Error) -> Error {
-    match from.info() {
-        Ok(info) if info.record_bytes != 0 && info.record_bytes as usize != size_of::<R>() => {
-            other_size::<R>(info.record_bytes as usize)
-        }
-        // The words are with read(), and no row can be lost by it: it has ended.
-        _ => match from.read(&mut Batch::fixed(1, 0), crate::NOW) {
-            Err(with_words) if with_words.code() == error.code() => with_words,
-            _ => error,
-        },
     }
 }
 

@@ -92,13 +92,15 @@ pub use items::{Item, Items};
 pub use position::{Id, Position};
 pub use publisher::{
     JournalState, OnJournalFailure, OnJournalLag, Publisher, PublisherInfo, PublisherOptions,
-    Settled, SyncInterval,
+    Settled,
 };
 pub use record::{Meaning, Record};
 pub use schema::{Field, FieldType, Role, Schema, Unit, Value};
 #[cfg(feature = "tokio")]
 pub use stream::ItemStream;
-pub use subscriber::{Conflate, OnGap, Start, Subscriber, SubscriberInfo, SubscriberOptions, Wait};
+pub use subscriber::{
+    Ages, Conflate, OnGap, Start, Subscriber, SubscriberInfo, SubscriberOptions, Wait,
+};
 pub use timeout::{Timeout, FOREVER, NOW};
 pub use types::Row;
 

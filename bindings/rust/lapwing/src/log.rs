@@ -16,20 +16,20 @@ static SINK: Mutex<Option<Box<Sink>>> = Mutex::new(None);
 /// `sink` gets every line from now on, one at a time, on threads of the library's own. It must not
 /// call Lapwing, and a panic in it ends the process.
 pub fn set(sink: impl Fn(&str) + Send + Sync + 'static) -> Result<()> {
-    replace(Some(Box::new(Box::new(sink))), 0)
+    replace(Some(Box::new(Box::new(sink))), false)
 }
 
 /// Lines go into a queue of 256, which [`read`] empties. Where it is full the oldest is dropped.
 pub fn queue() -> Result<()> {
-    replace(None, 1)
+    replace(None, true)
 }
 
 /// Lines are dropped again.
 pub fn off() -> Result<()> {
-    replace(None, 0)
+    replace(None, false)
 }
 
-fn replace(sink: Option<Box<Sink>>, queue: i32) -> Result<()> {
+fn replace(sink: Option<Box<Sink>>, has_queue: bool) -> Result<()> {
     let library = library()?;
     let mut current = SINK.lock().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: `sink` lives in SINK until the library has let go of it, which is when the next call
@@ -38,9 +38,10 @@ fn replace(sink: Option<Box<Sink>>, queue: i32) -> Result<()> {
         match &sink {
             Some(sink) => {
                 let user: *const Sink = &**sink;
-                library.lapwing_log_set(Some(forward), user.cast_mut().cast(), 0);
+                library.lapwing_log_set(Some(forward), user.cast_mut().cast());
             }
-            None => library.lapwing_log_set(None, ptr::null_mut(), queue),
+            None if has_queue => library.lapwing_log_queue(),
+            None => library.lapwing_log_set(None, ptr::null_mut()),
         }
     }
     *current = sink;

@@ -8,25 +8,14 @@ use std::time::Duration;
 use lapwing_sys as sys;
 use zerocopy::IntoBytes;
 
-use crate::error::{Code, Error, Result};
+use crate::error::{library, Code, Error, Result};
 use crate::handle::{Handle, Interrupter};
 use crate::numbered::numbered;
 use crate::position::Id;
 use crate::record::Record;
 use crate::text::Text;
-use crate::timeout::{ns_of, Timeout};
+use crate::timeout::{limit_ns_of, Timeout};
 use crate::types::{Row, Types};
-
-/// When records are made durable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SyncInterval {
-    /// Every 10 ms.
-    #[default]
-    Default,
-    Every(Duration),
-    /// By [`Publisher::flush`] and the end of the session only.
-    OnRequest,
-}
 
 /// The journal is a whole ring behind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,8 +39,9 @@ pub enum OnJournalFailure {
     Stop = sys::LAPWING_ON_JOURNAL_FAILURE_STOP,
 }
 
-/// What a bus is. Everything but the directory has a default: zero, or empty.
-#[derive(Clone, Debug, Default)]
+/// What a bus is. Everything but the directory has a default, which [`Default`] contains. `None`
+/// of a duration is no limit.
+#[derive(Clone, Debug)]
 pub struct PublisherOptions {
     /// Of the bus; made if it is missing.
     pub directory: PathBuf,
@@ -78,13 +68,17 @@ pub struct PublisherOptions {
     pub resume: bool,
     /// Members of this group, a gid, may read.
     pub group: Option<u32>,
-    /// Bytes of slots in a segment of the journal, a power of two; 0: 64 MiB.
+    /// The times of publishing are this publisher's, not the feed's.
+    pub restamped: bool,
+    /// Bytes of slots in a segment of the journal, a power of two. Default: 64 MiB.
     pub segment_bytes: u64,
-    pub sync_interval: SyncInterval,
+    /// How often records are made durable. `None`: by [`Publisher::flush`] and the end of the
+    /// session only. Default: 10 ms.
+    pub sync_interval: Option<Duration>,
     /// The oldest segments are removed beyond it; 0: no limit.
     pub retain_bytes: u64,
-    /// Likewise, of a segment's newest record; zero: no limit.
-    pub retain_age: Duration,
+    /// A segment is removed when its newest record is older. Default: `None`, never.
+    pub retain_age: Option<Duration>,
     pub on_journal_lag: OnJournalLag,
     pub on_journal_failure: OnJournalFailure,
     /// Raw DBN metadata of the feed.
@@ -93,6 +87,35 @@ pub struct PublisherOptions {
     pub source_id: u64,
     /// The source's records before the first that is published.
     pub source_offset: u64,
+}
+
+impl Default for PublisherOptions {
+    fn default() -> PublisherOptions {
+        PublisherOptions {
+            directory: PathBuf::new(),
+            name: String::new(),
+            schema: String::new(),
+            description: String::new(),
+            record_bytes: 0,
+            capacity: 0,
+            ring_directory: PathBuf::new(),
+            journal_directory: PathBuf::new(),
+            no_journal: false,
+            huge_pages: false,
+            resume: false,
+            group: None,
+            restamped: false,
+            segment_bytes: 64 << 20,
+            sync_interval: Some(Duration::from_millis(10)),
+            retain_bytes: 0,
+            retain_age: None,
+            on_journal_lag: OnJournalLag::default(),
+            on_journal_failure: OnJournalFailure::default(),
+            metadata: Vec::new(),
+            source_id: 0,
+            source_offset: 0,
+        }
+    }
 }
 
 impl PublisherOptions {
@@ -111,10 +134,50 @@ impl PublisherOptions {
             (self.huge_pages, sys::LAPWING_PUBLISHER_HUGE_PAGES),
             (self.resume, sys::LAPWING_PUBLISHER_RESUME),
             (self.group.is_some(), sys::LAPWING_PUBLISHER_GROUP),
+            (self.restamped, sys::LAPWING_PUBLISHER_RESTAMPED),
         ]
         .iter()
         .map(|&(is_set, flag)| if is_set { flag } else { 0 })
         .sum()
+    }
+
+    fn with_c<R>(
+        &self,
+        use_options: impl FnOnce(&sys::lapwing_publisher_options) -> Result<R>,
+    ) -> Result<R> {
+        let directory = Text::of_path(&self.directory, "options.directory")?;
+        let name = Text::of(&self.name, "options.name")?;
+        let schema = Text::of(&self.schema, "options.schema")?;
+        let description = Text::of(&self.description, "options.description")?;
+        let ring_directory = Text::of_path(&self.ring_directory, "options.ring_directory")?;
+        let journal_directory =
+            Text::of_path(&self.journal_directory, "options.journal_directory")?;
+        let mut given = sys::lapwing_publisher_options::default();
+        // SAFETY: `given` has that size.
+        unsafe {
+            library()?.lapwing_publisher_options_init(&mut given, size_of_val(&given) as u32);
+        }
+        given.flags = self.flags();
+        given.directory = directory.as_ptr();
+        given.name = name.as_ptr();
+        given.schema = schema.as_ptr();
+        given.description = description.as_ptr();
+        given.record_bytes = self.record_bytes;
+        given.group = self.group.unwrap_or(0);
+        given.capacity = self.capacity;
+        given.ring_directory = ring_directory.as_ptr();
+        given.journal_directory = journal_directory.as_ptr();
+        given.segment_bytes = self.segment_bytes;
+        given.sync_interval_ns = limit_ns_of(self.sync_interval);
+        given.retain_bytes = self.retain_bytes;
+        given.retain_age_ns = limit_ns_of(self.retain_age);
+        given.on_journal_lag = self.on_journal_lag as u32;
+        given.on_journal_failure = self.on_journal_failure as u32;
+        given.metadata = self.metadata.as_ptr().cast();
+        given.metadata_bytes = self.metadata.len();
+        given.source_id = self.source_id;
+        given.source_offset = self.source_offset;
+        use_options(&given)
     }
 }
 
@@ -198,43 +261,11 @@ impl Publisher {
     /// path-too-long, not-a-lapwing-file, not-found, limit, unsupported, system.
     pub fn open(options: &PublisherOptions, timeout: impl Into<Timeout>) -> Result<Publisher> {
         let timeout = timeout.into();
-        let directory = Text::of_path(&options.directory, "options.directory")?;
-        let name = Text::of(&options.name, "options.name")?;
-        let schema = Text::of(&options.schema, "options.schema")?;
-        let description = Text::of(&options.description, "options.description")?;
-        let ring_directory = Text::of_path(&options.ring_directory, "options.ring_directory")?;
-        let journal_directory =
-            Text::of_path(&options.journal_directory, "options.journal_directory")?;
-        let given = sys::lapwing_publisher_options {
-            struct_size: size_of::<sys::lapwing_publisher_options>() as u32,
-            flags: options.flags(),
-            directory: directory.as_ptr(),
-            name: name.as_ptr(),
-            schema: schema.as_ptr(),
-            description: description.as_ptr(),
-            record_bytes: options.record_bytes,
-            group: options.group.unwrap_or(0),
-            capacity: options.capacity,
-            ring_directory: ring_directory.as_ptr(),
-            journal_directory: journal_directory.as_ptr(),
-            segment_bytes: options.segment_bytes,
-            sync_interval_ns: match options.sync_interval {
-                SyncInterval::Default => 0,
-                SyncInterval::Every(interval) => ns_of(interval),
-                SyncInterval::OnRequest => sys::LAPWING_FOREVER,
-            },
-            retain_bytes: options.retain_bytes,
-            retain_age_ns: ns_of(options.retain_age) as u64,
-            on_journal_lag: options.on_journal_lag as u32,
-            on_journal_failure: options.on_journal_failure as u32,
-            metadata: options.metadata.as_ptr().cast(),
-            metadata_bytes: options.metadata.len(),
-            source_id: options.source_id,
-            source_offset: options.source_offset,
-        };
-        // SAFETY: all that `given` points at lives until the call has copied it.
-        let handle = Handle::open(|library, place, error| unsafe {
-            library.lapwing_publisher_open(&given, timeout.ns(), place, error)
+        let handle = options.with_c(|given| {
+            // SAFETY: all that `given` points at lives until the call has copied it.
+            Handle::open(|library, place, error| unsafe {
+                library.lapwing_publisher_open(given, timeout.ns(), place, error)
+            })
         })?;
         Ok(Publisher { handle, types: Types::published(&options.directory), last_type: None })
     }
@@ -371,4 +402,28 @@ fn not_whole(bytes: usize, record_bytes: usize) -> Error {
         Code::INVALID_ARGUMENT,
         format!("{bytes} bytes are no whole rows of {record_bytes} bytes; nothing was published"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_those_of_the_library() {
+        let mut defaults = sys::lapwing_publisher_options::default();
+        // SAFETY: `defaults` has that size.
+        unsafe {
+            let size = size_of_val(&defaults) as u32;
+            library().unwrap().lapwing_publisher_options_init(&mut defaults, size);
+        }
+        let given = |given: &sys::lapwing_publisher_options| Ok(*given);
+        let given = PublisherOptions::default().with_c(given).unwrap();
+        assert_eq!(given.segment_bytes, defaults.segment_bytes);
+        assert_eq!(given.sync_interval_ns, defaults.sync_interval_ns);
+        assert_eq!(given.retain_bytes, defaults.retain_bytes);
+        assert_eq!(given.retain_age_ns, defaults.retain_age_ns);
+        assert_eq!(given.on_journal_lag, defaults.on_journal_lag);
+        assert_eq!(given.on_journal_failure, defaults.on_journal_failure);
+        assert_eq!(given.flags, defaults.flags);
+    }
 }

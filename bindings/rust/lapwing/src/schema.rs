@@ -1,5 +1,6 @@
 //! What records are: the fields of a bus's records, or of a schema that Lapwing ships.
 
+use std::ffi::c_char;
 use std::path::Path;
 use std::ptr;
 
@@ -148,6 +149,35 @@ impl Schema {
 
 fn read(directory: &Text, name: &Text) -> Result<Schema> {
     let library = library()?;
+    fill(|schema, fields, fields_max, text, text_bytes_max| {
+        // SAFETY: the places are as large as said.
+        check(|error| unsafe {
+            let (directory, name) = (directory.as_ptr(), name.as_ptr());
+            library.lapwing_schema_fields(
+                directory,
+                name,
+                schema,
+                fields,
+                fields_max,
+                text,
+                text_bytes_max,
+                error,
+            )
+        })
+    })
+}
+
+/// Calls `read` with enough memory for the fields and the text of a description: each place with
+/// its size, or NULL and 0.
+pub(crate) fn fill(
+    read: impl Fn(
+        *mut sys::lapwing_schema,
+        *mut sys::lapwing_field,
+        usize,
+        *mut c_char,
+        usize,
+    ) -> Result<()>,
+) -> Result<Schema> {
     let mut schema = sys::lapwing_schema {
         struct_size: size_of::<sys::lapwing_schema>() as u32,
         ..Default::default()
@@ -157,19 +187,11 @@ fn read(directory: &Text, name: &Text) -> Result<Schema> {
     // The first call says how much there is. A bus may be described anew between two calls.
     loop {
         let with_memory = !text.is_empty();
-        // SAFETY: the two places are as large as said, or NULL with a size of 0.
-        let done = check(|error| unsafe {
-            library.lapwing_schema_fields(
-                directory.as_ptr(),
-                name.as_ptr(),
-                &mut schema,
-                if with_memory { fields.as_mut_ptr() } else { ptr::null_mut() },
-                fields.len(),
-                if with_memory { text.as_mut_ptr().cast() } else { ptr::null_mut() },
-                text.len(),
-                error,
-            )
-        });
+        let (fields_at, text_at) = match with_memory {
+            true => (fields.as_mut_ptr(), text.as_mut_ptr().cast()),
+            false => (ptr::null_mut(), ptr::null_mut()),
+        };
+        let done = read(&mut schema, fields_at, fields.len(), text_at, text.len());
         match done {
             Ok(()) if with_memory => break,
             Ok(()) => {}

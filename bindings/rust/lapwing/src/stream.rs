@@ -134,10 +134,8 @@ impl Channel {
         if !self.arm(bytes)? {
             return Ok(());
         }
-        let fd =
-            self.fd().ok_or_else(|| Error::new(Code::CLOSED, "the channel was closed here"))?;
         // SAFETY: it is the channel's, which is borrowed until the end.
-        let descriptor = unsafe { watch(fd.as_raw_fd()) }?;
+        let descriptor = unsafe { watch(self.fd()?.as_raw_fd()) }?;
         descriptor.readable().await.map_err(of_runtime)?.retain_ready();
         Ok(())
     }

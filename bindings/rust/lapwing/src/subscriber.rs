@@ -5,21 +5,21 @@ use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
-use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use lapwing_sys as sys;
 
-use crate::batch::{Batch, Chunk};
-use crate::error::{Code, Error, Result};
+use crate::batch::{other_size, Batch, Chunk};
+use crate::error::{library, Code, Error, Result};
 use crate::event::{Event, EventKind};
 use crate::handle::{Handle, Interrupter};
 use crate::items::Items;
 use crate::position::{Id, Position};
 use crate::record::Record;
+use crate::schema::{self, Schema};
 use crate::text::{text_of, Text};
-use crate::timeout::{ns_of, Timeout};
+use crate::timeout::{limit_ns_of, ns_of, Timeout};
 use crate::types::{Row, Types};
 
 const ORDERS: &str = "orders"; // the fold whose entries are described
@@ -72,16 +72,23 @@ pub enum Wait {
 }
 
 /// The newest record of each key, once an interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflate {
-    /// Zero: 250 ms.
+    /// Default: 250 ms.
     pub interval: Duration,
-    /// More keys end the interval early; 0: 65,536.
+    /// More keys end the interval early. Default: 65,536.
     pub keys_max: u32,
 }
 
-/// What is read, and how. Everything but the directory has a default: zero, or empty.
-#[derive(Clone, Debug, Default)]
+impl Default for Conflate {
+    fn default() -> Conflate {
+        Conflate { interval: Duration::from_millis(250), keys_max: 65_536 }
+    }
+}
+
+/// What is read, and how. Everything but the directory has a default, which [`Default`] contains.
+/// `None` of a duration is no limit.
+#[derive(Clone, Debug)]
 pub struct SubscriberOptions {
     /// Of the bus.
     pub directory: PathBuf,
@@ -92,6 +99,10 @@ pub struct SubscriberOptions {
     pub wait: Wait,
     /// A clean close is the end: closed.
     pub end_at_close: bool,
+    /// It shows records to people: see docs/monitoring.md.
+    pub observes: bool,
+    /// The age of every Nth record is measured: see [`Subscriber::ages`]. 0: of none.
+    pub measure_every: u32,
     pub conflate: Option<Conflate>,
     /// Of a state; empty: the schema's default.
     pub fold: String,
@@ -99,16 +110,40 @@ pub struct SubscriberOptions {
     pub expect: String,
     /// Symbols, even of digits (`005930`), or numbers as `id:5930`; empty: all.
     pub instruments: Vec<String>,
-    /// For how long a bus or publisher is waited for; zero: 30 s.
-    pub reattach: Duration,
-    /// How long the publisher may take for the join; zero: 10 s.
-    pub flush_timeout: Duration,
-    /// An event says after that time that the publisher is silent; zero: never.
-    pub stale_after: Duration,
-    /// Behind and live events: beyond that many records; 0: not by this measure.
+    /// For how long a bus or publisher is waited for. `None`: without end. Default: 30 s.
+    pub reattach: Option<Duration>,
+    /// How long the publisher may take for the join. `None`: without end. Default: 10 s.
+    pub flush_timeout: Option<Duration>,
+    /// Silence of the publisher before a stale event. Default: `None`, never.
+    pub stale_after: Option<Duration>,
+    /// Lag before a behind event, in records; 0: not by this measure.
     pub behind_records: u32,
-    /// Likewise, beyond that time; zero: not by this measure.
-    pub behind_time: Duration,
+    /// Lag before a behind event, in time. Default: `None`, never by this measure.
+    pub behind_time: Option<Duration>,
+}
+
+impl Default for SubscriberOptions {
+    fn default() -> SubscriberOptions {
+        SubscriberOptions {
+            directory: PathBuf::new(),
+            name: String::new(),
+            start: Start::default(),
+            on_gap: OnGap::default(),
+            wait: Wait::default(),
+            end_at_close: false,
+            observes: false,
+            measure_every: 0,
+            conflate: None,
+            fold: String::new(),
+            expect: String::new(),
+            instruments: Vec::new(),
+            reattach: Some(Duration::from_secs(30)),
+            flush_timeout: Some(Duration::from_secs(10)),
+            stale_after: None,
+            behind_records: 0,
+            behind_time: None,
+        }
+    }
 }
 
 impl SubscriberOptions {
@@ -120,6 +155,80 @@ impl SubscriberOptions {
             ..Default::default()
         }
     }
+
+    fn with_c<R>(
+        &self,
+        use_options: impl FnOnce(&sys::lapwing_subscriber_options) -> Result<R>,
+    ) -> Result<R> {
+        let directory = Text::of_path(&self.directory, "options.directory")?;
+        let name = Text::of(&self.name, "options.name")?;
+        let fold = Text::of(&self.fold, "options.fold")?;
+        let expect = Text::of(&self.expect, "options.expect")?;
+        let instruments = self.instruments.iter();
+        let instruments: Vec<Text> =
+            instruments.map(|one| Text::of(one, "options.instruments")).collect::<Result<_>>()?;
+        let instruments: Vec<*const c_char> = instruments.iter().map(Text::as_ptr).collect();
+        let (start, start_value, start_position) = match self.start {
+            Start::Live => (sys::LAPWING_START_LIVE, 0, Position::default()),
+            Start::Oldest => (sys::LAPWING_START_OLDEST, 0, Position::default()),
+            Start::Sequence(first) => (sys::LAPWING_START_SEQUENCE, first, Position::default()),
+            Start::Time(utc_ns) => (sys::LAPWING_START_TIME, utc_ns, Position::default()),
+            Start::Snapshot => (sys::LAPWING_START_SNAPSHOT, 0, Position::default()),
+            Start::After(position) => (sys::LAPWING_START_AFTER, 0, position),
+        };
+        let flags = [
+            (self.end_at_close, sys::LAPWING_SUBSCRIBER_END_AT_CLOSE),
+            (self.conflate.is_some(), sys::LAPWING_SUBSCRIBER_CONFLATE),
+            (self.observes, sys::LAPWING_SUBSCRIBER_OBSERVES),
+        ];
+        let conflate = self.conflate.unwrap_or_default();
+        let mut given = sys::lapwing_subscriber_options::default();
+        // SAFETY: `given` has that size.
+        unsafe {
+            library()?.lapwing_subscriber_options_init(&mut given, size_of_val(&given) as u32);
+        }
+        given.flags = flags.iter().map(|&(is_set, flag)| if is_set { flag } else { 0 }).sum();
+        given.directory = directory.as_ptr();
+        given.name = name.as_ptr();
+        given.start = start;
+        given.on_gap = self.on_gap as u32;
+        given.wait = self.wait as u32;
+        given.behind_records = self.behind_records;
+        given.start_value = start_value;
+        given.start_position = start_position.to_c();
+        given.fold = fold.as_ptr();
+        given.expect = expect.as_ptr();
+        if !instruments.is_empty() {
+            given.instruments = instruments.as_ptr();
+        }
+        given.instrument_count = instruments.len();
+        given.reattach_ns = limit_ns_of(self.reattach);
+        given.flush_timeout_ns = limit_ns_of(self.flush_timeout);
+        given.stale_after_ns = limit_ns_of(self.stale_after);
+        given.behind_time_ns = limit_ns_of(self.behind_time);
+        given.conflate_interval_ns = ns_of(conflate.interval);
+        given.conflate_keys_max = conflate.keys_max;
+        given.measure_every = self.measure_every;
+        use_options(&given)
+    }
+}
+
+/// Times from the publishing of records to their delivery, in ns. Percentiles are at most a quarter
+/// too high.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Ages {
+    /// Records that were measured.
+    pub count: u64,
+    /// Records without an age: the time of publishing is in the future.
+    pub negative: u64,
+    /// Records without an age: they have no time of publishing.
+    pub unstamped: u64,
+    pub p50_ns: u64,
+    pub p90_ns: u64,
+    pub p99_ns: u64,
+    pub p999_ns: u64,
+    pub max_ns: u64,
 }
 
 /// A subscriber as of now.
@@ -142,7 +251,7 @@ pub struct SubscriberInfo {
     pub durable: u64,
     /// It reads the ring, at most `behind_records` behind.
     pub is_live: bool,
-    /// [`Schema::of_bus`](crate::Schema::of_bus) has the fields.
+    /// [`Subscriber::schema`] has the fields.
     pub is_described: bool,
     /// Delivered.
     pub records: u64,
@@ -173,7 +282,7 @@ pub struct SubscriberInfo {
 /// | | |
 /// | --- | --- |
 /// | [`read`](Subscriber::read) | rows of records or of a state, as many as there are, or an event |
-/// | [`take`](Subscriber::take) | the next record and nothing else: the fastest for one record |
+/// | [`read_one`](Subscriber::read_one) | the next record and nothing else: the fastest for one record |
 /// | [`items`](Subscriber::items) | an iterator of records, state and events, which ends at close |
 /// | `into_stream` | the same as a `Stream`, with the feature `tokio` |
 ///
@@ -183,7 +292,6 @@ pub struct Subscriber {
     handle: Handle<sys::lapwing_subscriber>,
     #[cfg_attr(not(feature = "tokio"), allow(dead_code))]
     pub(crate) conflates_every: Option<Duration>,
-    directory: PathBuf,
     fold: String,
     // Of the session that is read; None before the first one, and if it is not described.
     records: Option<Arc<Types>>,
@@ -194,65 +302,16 @@ pub struct Subscriber {
 impl Subscriber {
     /// Checks the options. Never waits: the calls that read find the bus.
     pub fn open(options: &SubscriberOptions) -> Result<Subscriber> {
-        let directory = Text::of_path(&options.directory, "options.directory")?;
-        let name = Text::of(&options.name, "options.name")?;
-        let fold = Text::of(&options.fold, "options.fold")?;
-        let expect = Text::of(&options.expect, "options.expect")?;
-        let instruments = options.instruments.iter();
-        let instruments: Vec<Text> =
-            instruments.map(|one| Text::of(one, "options.instruments")).collect::<Result<_>>()?;
-        let instruments: Vec<*const c_char> = instruments.iter().map(Text::as_ptr).collect();
-        let (start, start_value, start_position) = match options.start {
-            Start::Live => (sys::LAPWING_START_LIVE, 0, Position::default()),
-            Start::Oldest => (sys::LAPWING_START_OLDEST, 0, Position::default()),
-            Start::Sequence(first) => (sys::LAPWING_START_SEQUENCE, first, Position::default()),
-            Start::Time(utc_ns) => (sys::LAPWING_START_TIME, utc_ns, Position::default()),
-            Start::Snapshot => (sys::LAPWING_START_SNAPSHOT, 0, Position::default()),
-            Start::After(position) => (sys::LAPWING_START_AFTER, 0, position),
-        };
-        let end_at_close =
-            if options.end_at_close { sys::LAPWING_SUBSCRIBER_END_AT_CLOSE } else { 0 };
-        let conflates =
-            if options.conflate.is_some() { sys::LAPWING_SUBSCRIBER_CONFLATE } else { 0 };
-        let conflate = options.conflate.unwrap_or_default();
-        let given = sys::lapwing_subscriber_options {
-            struct_size: size_of::<sys::lapwing_subscriber_options>() as u32,
-            flags: end_at_close | conflates,
-            directory: directory.as_ptr(),
-            name: name.as_ptr(),
-            start,
-            on_gap: options.on_gap as u32,
-            wait: options.wait as u32,
-            behind_records: options.behind_records,
-            start_value,
-            start_position: start_position.to_c(),
-            fold: fold.as_ptr(),
-            expect: expect.as_ptr(),
-            instruments: match instruments.is_empty() {
-                true => ptr::null(),
-                false => instruments.as_ptr(),
-            },
-            instrument_count: instruments.len(),
-            reattach_ns: ns_of(options.reattach),
-            flush_timeout_ns: ns_of(options.flush_timeout),
-            stale_after_ns: ns_of(options.stale_after),
-            behind_ns: ns_of(options.behind_time),
-            conflate_interval_ns: ns_of(conflate.interval),
-            conflate_keys_max: conflate.keys_max,
-            reserved: 0,
-        };
-        // SAFETY: all that `given` points at lives until the call has copied it.
-        let handle = Handle::open(|library, place, error| unsafe {
-            library.lapwing_subscriber_open(&given, place, error)
+        let handle = options.with_c(|given| {
+            // SAFETY: all that `given` points at lives until the call has copied it.
+            Handle::open(|library, place, error| unsafe {
+                library.lapwing_subscriber_open(given, place, error)
+            })
         })?;
-        let conflates_every = options.conflate.map(|conflate| match conflate.interval {
-            Duration::ZERO => Duration::from_millis(250),
-            interval => interval,
-        });
+        let conflates_every = options.conflate.map(|conflate| conflate.interval);
         Ok(Subscriber {
             handle,
             conflates_every,
-            directory: options.directory.clone(),
             fold: options.fold.clone(),
             records: None,
             state: None,
@@ -264,7 +323,7 @@ impl Subscriber {
     ///
     /// Errors: would-block, timed-out, interrupted (nothing came); too-small, of
     /// [`Batch::fixed`] only. Any other is the end, and stays: closed (with `end_at_close`),
-    /// publisher-gone, no-bus, stopped-at-gap, record-size …
+    /// publisher-gone, no-answer, no-bus, stopped-at-gap, record-size …
     pub fn read<'b>(
         &mut self,
         batch: &'b mut Batch,
@@ -285,11 +344,12 @@ impl Subscriber {
         Ok(chunk)
     }
 
+    /// The next session may have other fields: the description is read now, before it begins.
     #[cold]
     fn begin_session(&mut self, event: &Event) {
         self.last_type = None;
         self.records =
-            event.is_described().then(|| Arc::new(Types::read(&self.directory, event.schema())));
+            event.is_described().then(|| Arc::new(Types::of_session(self.session_schema())));
         let has_orders =
             self.fold == ORDERS || (self.fold.is_empty() && event.schema() == ORDERS_SCHEMA);
         self.state = has_orders.then(|| Arc::new(Types::entries(ORDERS)));
@@ -308,36 +368,52 @@ impl Subscriber {
         Ok(())
     }
 
-    /// The next record and its sequence. `None`: an event or an entry of a state stands before it,
-    /// which [`read`](Subscriber::read) gives.
+    /// The next record and its sequence. `None`: an event or an entry of a state comes first, which
+    /// [`read`](Subscriber::read) returns.
     ///
     /// Errors: record-size (records have another size, or other fields: see [`Row`]); otherwise those
-    /// of [`read`](Subscriber::read), which returns the message.
+    /// of [`read`](Subscriber::read).
     #[inline]
-    pub fn take<R: Row>(&mut self, timeout: impl Into<Timeout>) -> Result<Option<(u64, R)>> {
+    pub fn read_one<R: Row>(&mut self, timeout: impl Into<Timeout>) -> Result<Option<(u64, R)>> {
         self.accept::<R>()?;
         let mut record = MaybeUninit::<R>::uninit();
+        let (place, bytes) = (record.as_mut_ptr().cast(), size_of::<R>());
         // SAFETY: `record` has that size.
-        let sequence =
-            unsafe { self.take_at(record.as_mut_ptr().cast(), size_of::<R>(), timeout.into()) }?;
+        let read = unsafe { self.read_one_at(place, bytes, timeout.into()) };
+        let sequence = read.map_err(|error| self.named::<R>(error))?;
         // SAFETY: all its bytes were written, and any bytes are a value of R.
         Ok(sequence.map(|sequence| (sequence, unsafe { record.assume_init() })))
     }
 
-    /// As [`take`](Subscriber::take), into memory of the record's size. Returns the sequence.
-    pub fn take_bytes(
+    /// Names both sizes if the bus has records of another size than R.
+    #[cold]
+    fn named<R: Row>(&self, error: Error) -> Error {
+        if error.code() != Code::RECORD_SIZE {
+            return error;
+        }
+        match self.info() {
+            Ok(info) if info.record_bytes != 0 && info.record_bytes as usize != size_of::<R>() => {
+                other_size::<R>(info.record_bytes as usize)
+            }
+            _ => error,
+        }
+    }
+
+    /// As [`read_one`](Subscriber::read_one), into memory of the record's size. Returns the
+    /// sequence.
+    pub fn read_one_bytes(
         &mut self,
         record: &mut [u8],
         timeout: impl Into<Timeout>,
     ) -> Result<Option<u64>> {
         // SAFETY: `record` has that size.
-        unsafe { self.take_at(record.as_mut_ptr(), record.len(), timeout.into()) }
+        unsafe { self.read_one_at(record.as_mut_ptr(), record.len(), timeout.into()) }
     }
 
     /// # Safety
     /// `record_bytes` bytes at `record` can be written.
     #[inline]
-    unsafe fn take_at(
+    unsafe fn read_one_at(
         &mut self,
         record: *mut u8,
         record_bytes: usize,
@@ -345,20 +421,21 @@ impl Subscriber {
     ) -> Result<Option<u64>> {
         let mut sequence = 0;
         // SAFETY: as the caller says.
-        let result = self.handle.bare(|library, subscriber| unsafe {
+        let read = self.handle.call(|library, subscriber, error| unsafe {
             let (record, timeout_ns) = (record.cast(), timeout.ns());
-            library.lapwing_subscriber_take(
+            library.lapwing_subscriber_read_one(
                 subscriber,
                 record,
                 record_bytes,
                 timeout_ns,
                 &mut sequence,
+                error,
             )
         });
-        match result {
-            0 => Ok(Some(sequence)),
-            result if Code::from_number(result) == Code::EVENT_DUE => Ok(None),
-            result => Err(Error::bare(result)),
+        match read {
+            Ok(()) => Ok(Some(sequence)),
+            Err(error) if error.code() == Code::EVENT_DUE => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
@@ -374,6 +451,63 @@ impl Subscriber {
     #[cfg(feature = "tokio")]
     pub fn into_stream<R: Row>(self) -> Result<crate::ItemStream<R>> {
         crate::ItemStream::of(self)
+    }
+
+    /// The description of the records as of the last session or reset event that was delivered;
+    /// `None` if they are not described. The next session may have other fields in records of the
+    /// same size.
+    ///
+    /// Error: misuse (no session was delivered yet).
+    pub fn schema(&self) -> Result<Option<Schema>> {
+        match self.session_schema() {
+            Ok(schema) => Ok(Some(schema)),
+            Err(error) if error.code() == Code::NOT_FOUND => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn session_schema(&self) -> Result<Schema> {
+        schema::fill(|schema, fields, fields_max, text, text_bytes_max| {
+            // SAFETY: the places are as large as said.
+            self.handle.call(|library, subscriber, error| unsafe {
+                library.lapwing_subscriber_schema(
+                    subscriber,
+                    schema,
+                    fields,
+                    fields_max,
+                    text,
+                    text_bytes_max,
+                    error,
+                )
+            })
+        })
+    }
+
+    /// How old the records were that [`SubscriberOptions::measure_every`] chose; `None` if none was
+    /// measured.
+    pub fn ages(&self) -> Result<Option<Ages>> {
+        let mut ages = sys::lapwing_ages {
+            struct_size: size_of::<sys::lapwing_ages>() as u32,
+            ..Default::default()
+        };
+        // SAFETY: `ages` says its size.
+        let measured = self.handle.call(|library, subscriber, error| unsafe {
+            library.lapwing_subscriber_ages(subscriber, &mut ages, error)
+        });
+        match measured {
+            Ok(()) => Ok(Some(Ages {
+                count: ages.count,
+                negative: ages.negative,
+                unstamped: ages.unstamped,
+                p50_ns: ages.p50_ns,
+                p90_ns: ages.p90_ns,
+                p99_ns: ages.p99_ns,
+                p999_ns: ages.p999_ns,
+                max_ns: ages.max_ns,
+            })),
+            Err(error) if error.code() == Code::NOT_FOUND => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     pub fn info(&self) -> Result<SubscriberInfo> {
@@ -456,5 +590,34 @@ impl Subscriber {
     /// Ends a wait of this subscriber from another thread.
     pub fn interrupter(&self) -> Interrupter {
         self.handle.interrupter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_those_of_the_library() {
+        let mut defaults = sys::lapwing_subscriber_options::default();
+        // SAFETY: `defaults` has that size.
+        unsafe {
+            let size = size_of_val(&defaults) as u32;
+            library().unwrap().lapwing_subscriber_options_init(&mut defaults, size);
+        }
+        let given = |given: &sys::lapwing_subscriber_options| Ok(*given);
+        let given = SubscriberOptions::default().with_c(given).unwrap();
+        assert_eq!(given.flags, defaults.flags);
+        assert_eq!(given.start, defaults.start);
+        assert_eq!(given.on_gap, defaults.on_gap);
+        assert_eq!(given.wait, defaults.wait);
+        assert_eq!(given.behind_records, defaults.behind_records);
+        assert_eq!(given.reattach_ns, defaults.reattach_ns);
+        assert_eq!(given.flush_timeout_ns, defaults.flush_timeout_ns);
+        assert_eq!(given.stale_after_ns, defaults.stale_after_ns);
+        assert_eq!(given.behind_time_ns, defaults.behind_time_ns);
+        assert_eq!(given.conflate_interval_ns, defaults.conflate_interval_ns);
+        assert_eq!(given.conflate_keys_max, defaults.conflate_keys_max);
+        assert_eq!(given.measure_every, defaults.measure_every);
     }
 }

@@ -28,6 +28,11 @@ impl Timeout {
     }
 }
 
+/// As the library has options that are durations: `None` is without end, never, or on request.
+pub(crate) fn limit_ns_of(limit: Option<Duration>) -> i64 {
+    limit.map_or(sys::LAPWING_FOREVER, ns_of)
+}
+
 /// As the library has durations; more than 292 years are 292 years.
 pub(crate) fn ns_of(duration: Duration) -> i64 {
     duration.as_nanos().try_into().unwrap_or(i64::MAX)

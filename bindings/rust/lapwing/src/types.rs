@@ -58,14 +58,13 @@ enum Use {
 enum Source {
     Bus(PathBuf),
     Shipped(&'static str),
+    Known(Result<Schema>),
 }
 
 /// The types that were compared with the records of one session, or with the entries of its state.
 #[derive(Debug)]
 pub(crate) struct Types {
     source: Source,
-    /// Of the session; empty: of any.
-    schema: String,
     usage: Use,
     known: Mutex<Known>,
 }
@@ -78,20 +77,25 @@ struct Known {
 
 impl Types {
     pub(crate) fn published(directory: &Path) -> Types {
-        Types::of(Source::Bus(absolute(directory)), "", Use::Publish)
+        Types::of(Source::Bus(absolute(directory)), Use::Publish)
     }
 
-    /// Of the sessions of that schema.
-    pub(crate) fn read(directory: &Path, schema: &str) -> Types {
-        Types::of(Source::Bus(absolute(directory)), schema, Use::Read)
+    /// Of a journal.
+    pub(crate) fn archived(directory: &Path) -> Types {
+        Types::of(Source::Bus(absolute(directory)), Use::Read)
+    }
+
+    /// Of a session, whose description was read.
+    pub(crate) fn of_session(schema: Result<Schema>) -> Types {
+        Types::of(Source::Known(schema), Use::Read)
     }
 
     pub(crate) fn entries(fold: &'static str) -> Types {
-        Types::of(Source::Shipped(fold), "", Use::Read)
+        Types::of(Source::Shipped(fold), Use::Read)
     }
 
-    fn of(source: Source, schema: &str, usage: Use) -> Types {
-        Types { source, schema: schema.to_owned(), usage, known: Mutex::default() }
+    fn of(source: Source, usage: Use) -> Types {
+        Types { source, usage, known: Mutex::default() }
     }
 
     /// Error: record-size, with the first field that differs. A type of another size passes; the
@@ -126,15 +130,15 @@ impl Types {
         Ok(())
     }
 
-    /// None if the records are not described, or if the bus now has another schema.
+    /// None if the records are not described.
     fn describe(&self) -> Result<Option<Schema>> {
         let found = match &self.source {
             Source::Bus(directory) => Schema::of_bus(directory),
             Source::Shipped(name) => Schema::shipped(name),
+            Source::Known(schema) => schema.clone(),
         };
         match found {
-            Ok(schema) if self.schema.is_empty() || schema.name == self.schema => Ok(Some(schema)),
-            Ok(_) => Ok(None),
+            Ok(schema) => Ok(Some(schema)),
             Err(error) if error.code() == Code::NOT_FOUND => Ok(None),
             Err(error) => Err(error),
         }

@@ -83,7 +83,7 @@ fn an_iterator_of_messages_ends_at_close() {
     assert!(messages.iter().map(|message| message.message_type).eq(0..5));
     assert_eq!(messages[3].payload, 3u32.to_le_bytes());
     assert_eq!(consumer.peek(1, NOW).unwrap_err().code(), Code::CLOSED);
-    assert!(producer.fd().is_none());
+    assert_eq!(producer.fd().unwrap_err().code(), Code::CLOSED);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn arm_says_whether_a_descriptor_may_be_waited_for() {
     let (mut consumer, mut producer, _) = pair::<Consumer, Producer>(&Default::default());
     let channel: &mut Channel = &mut consumer;
     assert!(channel.arm(0).unwrap());
-    assert!(channel.fd().is_some());
+    assert!(channel.fd().is_ok());
     producer.send(1, b"", NOW).unwrap();
     assert!(!consumer.arm(0).unwrap());
 }
@@ -171,7 +171,7 @@ fn a_successor_takes_the_listener_over() {
     let path = directory.path().join("socket");
     let options = ChannelOptions::default();
     let mut old = Listener::open(&path, &options).unwrap();
-    assert!(old.fd().is_some());
+    assert!(old.fd().is_ok());
     assert_eq!(old.accept::<Consumer>(&options, NOW).unwrap_err().code(), Code::WOULD_BLOCK);
     let mut new = thread::scope(|scope| {
         let taking = scope.spawn(|| Listener::take_over(&path, &options, SECOND).unwrap());
@@ -181,7 +181,7 @@ fn a_successor_takes_the_listener_over() {
         taking.join().unwrap()
     });
     assert_eq!(old.tend().unwrap_err().code(), Code::CLOSED);
-    assert!(old.fd().is_none());
+    assert_eq!(old.fd().unwrap_err().code(), Code::CLOSED);
     thread::scope(|scope| {
         scope.spawn(|| Producer::connect(&path, &options, SECOND).unwrap());
         new.accept::<Consumer>(&options, SECOND).unwrap();

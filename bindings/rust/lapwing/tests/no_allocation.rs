@@ -1,4 +1,4 @@
-//! A read of a batch, a publish and a take allocate nothing.
+//! A read of a batch or of one record and a publish allocate nothing.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -65,8 +65,8 @@ fn publish_read_take_and_the_end_of_a_wait_allocate_nothing() {
                 }
             }
             publisher.publish(&rows[0], FOREVER).unwrap();
-            assert!(subscriber.take::<[u8; 56]>(FOREVER).unwrap().is_some());
-            let error = subscriber.take::<[u8; 56]>(lapwing::NOW).unwrap_err();
+            assert!(subscriber.read_one::<[u8; 56]>(FOREVER).unwrap().is_some());
+            let error = subscriber.read_one::<[u8; 56]>(lapwing::NOW).unwrap_err();
             assert_eq!(error.code(), Code::WOULD_BLOCK);
             assert!(subscriber.read(&mut batch, lapwing::NOW).is_err());
         }

@@ -75,7 +75,7 @@ fn an_iterator_reads_nothing_ahead() {
         assert!(matches!(items.next(), Some(Ok(Item::Record { sequence, .. })) if sequence == n));
         assert_eq!(items.subscriber().position().unwrap().sequence, n);
     }
-    let (sequence, record) = subscriber.take::<Quote>(FOREVER).unwrap().unwrap();
+    let (sequence, record) = subscriber.read_one::<Quote>(FOREVER).unwrap().unwrap();
     assert_eq!((sequence, record), (4, quote(4)));
 }
 
@@ -153,7 +153,7 @@ fn a_struct_of_another_size_is_refused_and_takes_nothing() {
     assert_eq!(error.code(), Code::RECORD_SIZE);
     assert!(error.message().contains("24 bytes"), "{error}");
     assert!(items.next().is_none());
-    assert_eq!(subscriber.take::<Quote>(FOREVER).unwrap().unwrap().0, 1);
+    assert_eq!(subscriber.read_one::<Quote>(FOREVER).unwrap().unwrap().0, 1);
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn a_wait_ends_with_the_word_of_its_timeout_and_can_be_repeated() {
     let mut error = || items.find_map(|item| item.err()).unwrap().code();
     assert_eq!(error(), Code::TIMED_OUT);
     assert_eq!(error(), Code::TIMED_OUT);
-    assert_eq!(subscriber.take::<Quote>(NOW).unwrap_err().code(), Code::WOULD_BLOCK);
+    assert_eq!(subscriber.read_one::<Quote>(NOW).unwrap_err().code(), Code::WOULD_BLOCK);
 }
 
 #[test]

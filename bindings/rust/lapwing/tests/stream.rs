@@ -69,7 +69,7 @@ async fn a_conflated_stream_delivers_what_nothing_follows() {
         Publisher::open(&PublisherOptions::of::<Tick>(bus.path()), FOREVER).unwrap();
     let options = SubscriberOptions {
         start: Start::Oldest,
-        conflate: Some(Conflate { interval: Duration::from_millis(300), keys_max: 0 }),
+        conflate: Some(Conflate { interval: Duration::from_millis(300), ..Conflate::default() }),
         ..SubscriberOptions::of::<Tick>(bus.path())
     };
     let mut stream = Subscriber::open(&options).unwrap().into_stream::<Tick>().unwrap();

@@ -98,7 +98,7 @@ fn a_bus_that_is_not_described_takes_every_type_of_its_size() {
 }
 
 #[test]
-fn items_and_take_give_the_structs_of_the_bus_and_no_others() {
+fn items_and_read_one_give_the_structs_of_the_bus_and_no_others() {
     let bus = tempfile::tempdir().unwrap();
     let mut publisher = publisher(bus.path());
     publisher.publish_all(&[QUOTE; 3], NOW).unwrap();
@@ -106,12 +106,12 @@ fn items_and_take_give_the_structs_of_the_bus_and_no_others() {
     let mut subscriber = subscriber(bus.path());
     let first = subscriber.items::<Other>(FOREVER).next().unwrap().unwrap();
     assert!(matches!(first, Item::Event(event) if event.kind() == EventKind::Session));
-    is_refused(subscriber.take::<Other>(FOREVER), MOVED);
-    is_refused(subscriber.take::<[u64; 3]>(FOREVER), NO_NAMES);
+    is_refused(subscriber.read_one::<Other>(FOREVER), MOVED);
+    is_refused(subscriber.read_one::<[u64; 3]>(FOREVER), NO_NAMES);
     is_refused(subscriber.items::<Other>(FOREVER).next().unwrap(), MOVED);
     // Nothing was consumed.
-    assert_eq!(subscriber.take::<Quote>(FOREVER).unwrap().unwrap(), (1, QUOTE));
-    is_refused(subscriber.take::<Other>(FOREVER), MOVED);
+    assert_eq!(subscriber.read_one::<Quote>(FOREVER).unwrap().unwrap(), (1, QUOTE));
+    is_refused(subscriber.read_one::<Other>(FOREVER), MOVED);
     let second = subscriber.items::<Quote>(FOREVER).next().unwrap().unwrap();
     assert!(matches!(second, Item::Record { sequence: 2, record } if record == QUOTE));
 }
@@ -154,4 +154,69 @@ fn a_shipped_schema_takes_the_struct_of_the_crate() {
     let mut publisher = Publisher::open(&options, FOREVER).unwrap();
     publisher.publish(&Mbo::new(b'A', b'B', 1, 100, 1), NOW).unwrap();
     is_refused(publisher.publish(&[0u64; 7], NOW), NO_NAMES);
+}
+
+/// Two versions of a record of one name and size: the second field has another name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct PairOld {
+    first: u64,
+    old: u64,
+}
+lapwing::record!(PairOld, "desk.pair", 1, { first, old });
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct PairRenamed {
+    first: u64,
+    renamed: u64,
+}
+lapwing::record!(PairRenamed, "desk.pair", 1, { first, renamed });
+
+/// One session with one record.
+fn publish_one<R: lapwing::Record>(bus: &Path, record: &R) {
+    let mut publisher = Publisher::open(&PublisherOptions::of::<R>(bus), FOREVER).unwrap();
+    publisher.publish(record, NOW).unwrap();
+    publisher.close(FOREVER).unwrap();
+}
+
+fn read_to(subscriber: &mut Subscriber, kind: EventKind) {
+    let mut batch = Batch::new(16);
+    loop {
+        let chunk = subscriber.read(&mut batch, FOREVER).unwrap();
+        if matches!(chunk, Chunk::Event(event) if event.kind() == kind) {
+            return;
+        }
+    }
+}
+
+fn second_field(subscriber: &Subscriber) -> String {
+    let schema = subscriber.schema().unwrap().unwrap();
+    assert_eq!((schema.name.as_str(), schema.record_bytes), ("desk.pair", 16));
+    schema.fields[1].name.clone()
+}
+
+#[test]
+fn a_bus_that_was_replaced_has_its_own_description() {
+    let directory = tempfile::tempdir().unwrap();
+    let bus = directory.path().join("bus");
+    publish_one(&bus, &PairOld { first: 1, old: 2 });
+    let mut subscriber = subscriber(&bus);
+    assert_eq!(subscriber.schema().unwrap_err().code(), Code::MISUSE);
+    read_to(&mut subscriber, EventKind::Session);
+    let mut batch = Batch::new(16);
+    let Chunk::Records(before) = subscriber.read(&mut batch, FOREVER).unwrap() else {
+        panic!("the session has a record");
+    };
+    read_to(&mut subscriber, EventKind::Closed);
+    std::fs::remove_dir_all(&bus).unwrap();
+    publish_one(&bus, &PairRenamed { first: 3, renamed: 4 });
+
+    assert_eq!(second_field(&subscriber), "old", "of the records that were delivered");
+    assert_eq!(before.as_slice::<PairOld>().unwrap(), [PairOld { first: 1, old: 2 }]);
+    read_to(&mut subscriber, EventKind::Reset);
+    assert_eq!(second_field(&subscriber), "renamed");
+    is_refused(subscriber.read_one::<PairOld>(FOREVER), "field renamed is missing");
+    let renamed = PairRenamed { first: 3, renamed: 4 };
+    assert_eq!(subscriber.read_one::<PairRenamed>(FOREVER).unwrap().unwrap(), (1, renamed));
 }

@@ -68,7 +68,7 @@ pub struct Finished<'d> {
 /// Its payload stays until the next one is received; replies may be sent meanwhile.
 pub struct Request<'d> {
     duplex: &'d Duplex,
-    given: sys::lapwing_reply,
+    given: sys::lapwing_request,
 }
 
 impl Request<'_> {
@@ -150,25 +150,41 @@ impl Duplex {
     /// The end of that call, for which it waits until the call's own timeout. Error: misuse (it is
     /// not under way); timed-out and others say how it ended without an answer.
     pub fn finish(&mut self, call: Call) -> Result<Reply<'_>> {
-        self.finish_one(call.0, crate::FOREVER).reply
+        self.finish_one(|library, channel, given, error| {
+            // SAFETY: `given` says its size.
+            unsafe { library.lapwing_channel_finish(channel, call.0, given, error) }
+        })
+        .reply
     }
 
     /// The next call to end, or a late reply. Errors: timed-out, would-block, interrupted (none has
     /// ended), misuse (none is under way).
     pub fn finish_any(&mut self, timeout: impl Into<Timeout>) -> Result<Finished<'_>> {
-        let finished = self.finish_one(0, timeout.into());
+        let timeout = timeout.into();
+        let finished = self.finish_one(|library, channel, given, error| {
+            // SAFETY: `given` says its size.
+            unsafe { library.lapwing_channel_finish_any(channel, timeout.ns(), given, error) }
+        });
         match finished {
             Finished { call: Call(0), reply: Err(error) } => Err(error),
             finished => Ok(finished),
         }
     }
 
-    fn finish_one(&mut self, call: u64, timeout: Timeout) -> Finished<'_> {
+    fn finish_one(
+        &mut self,
+        finish: impl FnOnce(
+            &sys::Lapwing,
+            *mut sys::lapwing_channel,
+            *mut sys::lapwing_reply,
+            *mut sys::lapwing_error,
+        ) -> sys::lapwing_result,
+    ) -> Finished<'_> {
         let mut given = empty_reply();
-        // SAFETY: `given` says its size.
-        let ended = self.channel.handle.call(|library, channel, error| unsafe {
-            library.lapwing_channel_finish(channel, call, timeout.ns(), &mut given, error)
-        });
+        let ended = self
+            .channel
+            .handle
+            .call(|library, channel, error| finish(library, channel, &mut given, error));
         let reply = ended.map(|()| Reply {
             outcome: match given.is_error {
                 0 => Outcome::Reply { message_type: given.message.type_ },
@@ -195,7 +211,10 @@ impl Duplex {
     /// Errors: timed-out, would-block, interrupted, and for good closed, peer-gone, corrupt.
     pub fn receive(&mut self, timeout: impl Into<Timeout>) -> Result<Request<'_>> {
         let timeout = timeout.into();
-        let mut given = empty_reply();
+        let mut given = sys::lapwing_request {
+            struct_size: size_of::<sys::lapwing_request>() as u32,
+            ..Default::default()
+        };
         // SAFETY: `given` says its size.
         self.channel.handle.call(|library, channel, error| unsafe {
             library.lapwing_channel_next(channel, timeout.ns(), &mut given, error)

@@ -90,14 +90,16 @@ impl Listener {
         })
     }
 
-    /// Readable when the call that was made last, accept or tend, has something to do. Nothing
-    /// where it was handed over.
-    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
-        // SAFETY: any handle may be asked.
-        let fd =
-            self.handle.bare(|library, listener| unsafe { library.lapwing_listener_fd(listener) });
+    /// Readable when the call that was made last, accept or tend, has something to do. Error:
+    /// closed (handed over).
+    pub fn fd(&self) -> Result<BorrowedFd<'_>> {
+        let mut fd = -1;
+        // SAFETY: `fd` is a place for it.
+        self.handle.call(|library, listener, error| unsafe {
+            library.lapwing_listener_fd(listener, &mut fd, error)
+        })?;
         // SAFETY: it is open for as long as the listener is.
-        (fd >= 0).then(|| unsafe { BorrowedFd::borrow_raw(fd) })
+        Ok(unsafe { BorrowedFd::borrow_raw(fd) })
     }
 
     /// Ends a wait of this listener from another thread.

@@ -111,13 +111,15 @@ impl Channel {
         Ok(armed != 0)
     }
 
-    /// Nothing where the channel is closed.
-    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
-        // SAFETY: any handle may be asked.
-        let fd =
-            self.handle.bare(|library, channel| unsafe { library.lapwing_channel_fd(channel) });
+    /// For an event loop: see [`arm`](Channel::arm). Error: closed.
+    pub fn fd(&self) -> Result<BorrowedFd<'_>> {
+        let mut fd = -1;
+        // SAFETY: `fd` is a place for it.
+        self.handle.call(|library, channel, error| unsafe {
+            library.lapwing_channel_fd(channel, &mut fd, error)
+        })?;
         // SAFETY: it is open for as long as the channel is.
-        (fd >= 0).then(|| unsafe { BorrowedFd::borrow_raw(fd) })
+        Ok(unsafe { BorrowedFd::borrow_raw(fd) })
     }
 
     pub fn info(&self) -> Result<ChannelInfo> {

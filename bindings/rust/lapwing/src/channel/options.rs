@@ -4,21 +4,22 @@ use std::time::Duration;
 
 use lapwing_sys as sys;
 
-use crate::error::Result;
+use crate::error::{library, Result};
 use crate::subscriber::Wait;
 use crate::text::Text;
-use crate::timeout::ns_of;
+use crate::timeout::limit_ns_of;
 
-/// Of what this side sends; a consumer ignores sizes. Zero and empty are the defaults.
-#[derive(Clone, Debug, Default)]
+/// Of what this side sends; a consumer ignores sizes. Everything has a default, which [`Default`]
+/// contains. `None` of a duration is no limit.
+#[derive(Clone, Debug)]
 pub struct ChannelOptions {
     /// For people: `lapwing info` shows it.
     pub name: String,
-    /// Bytes, a power of two; 0: 1 MiB.
+    /// Bytes, a power of two. Default: 1 MiB.
     pub capacity: u64,
-    /// 0: 64 KiB.
+    /// Default: 64 KiB.
     pub message_bytes_max: u32,
-    /// Calls, and one-way messages, taken unanswered; 0: 64.
+    /// Calls, and one-way messages, taken unanswered. Default: 64.
     pub call_window: u32,
     pub wait: Wait,
     /// Payloads are aligned to 64 bytes. Without it, to 16, and those of 49 to 56 bytes to 8.
@@ -33,8 +34,28 @@ pub struct ChannelOptions {
     pub no_membarrier: bool,
     /// Replies after their call's end are delivered, marked late.
     pub late_replies: bool,
-    /// Of connect: for how long it tries again while nobody listens.
-    pub retry: Duration,
+    /// Of connect: for how long it tries again while nobody listens. `None`: until the timeout.
+    /// Default: zero, which does not try again.
+    pub retry: Option<Duration>,
+}
+
+impl Default for ChannelOptions {
+    fn default() -> ChannelOptions {
+        ChannelOptions {
+            name: String::new(),
+            capacity: 1 << 20,
+            message_bytes_max: 64 << 10,
+            call_window: 64,
+            wait: Wait::default(),
+            aligned: false,
+            huge_pages: false,
+            numa_node: None,
+            peer_uid: None,
+            no_membarrier: false,
+            late_replies: false,
+            retry: Some(Duration::ZERO),
+        }
+    }
 }
 
 impl ChannelOptions {
@@ -51,18 +72,42 @@ impl ChannelOptions {
             (self.no_membarrier, sys::LAPWING_CHANNEL_NO_MEMBARRIER),
             (self.late_replies, sys::LAPWING_CHANNEL_LATE_REPLIES),
         ];
-        use_options(&sys::lapwing_channel_options {
-            struct_size: size_of::<sys::lapwing_channel_options>() as u32,
-            flags: flags.iter().map(|&(is_set, flag)| if is_set { flag } else { 0 }).sum(),
-            name: name.as_ptr(),
-            capacity: self.capacity,
-            message_bytes_max: self.message_bytes_max,
-            call_window: self.call_window,
-            wait: self.wait as u32,
-            numa_node: self.numa_node.unwrap_or(0),
-            peer_uid: self.peer_uid.unwrap_or(0),
-            reserved: 0,
-            retry_ns: ns_of(self.retry),
-        })
+        let mut given = sys::lapwing_channel_options::default();
+        // SAFETY: `given` has that size.
+        unsafe {
+            library()?.lapwing_channel_options_init(&mut given, size_of_val(&given) as u32);
+        }
+        given.flags = flags.iter().map(|&(is_set, flag)| if is_set { flag } else { 0 }).sum();
+        given.name = name.as_ptr();
+        given.capacity = self.capacity;
+        given.message_bytes_max = self.message_bytes_max;
+        given.call_window = self.call_window;
+        given.wait = self.wait as u32;
+        given.numa_node = self.numa_node.unwrap_or(0);
+        given.peer_uid = self.peer_uid.unwrap_or(0);
+        given.retry_ns = limit_ns_of(self.retry);
+        use_options(&given)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_those_of_the_library() {
+        let mut defaults = sys::lapwing_channel_options::default();
+        // SAFETY: `defaults` has that size.
+        unsafe {
+            let size = size_of_val(&defaults) as u32;
+            library().unwrap().lapwing_channel_options_init(&mut defaults, size);
+        }
+        let given = ChannelOptions::default().with_c(|given| Ok(*given)).unwrap();
+        assert_eq!(given.flags, defaults.flags);
+        assert_eq!(given.capacity, defaults.capacity);
+        assert_eq!(given.message_bytes_max, defaults.message_bytes_max);
+        assert_eq!(given.call_window, defaults.call_window);
+        assert_eq!(given.wait, defaults.wait);
+        assert_eq!(given.retry_ns, defaults.retry_ns);
     }
 }
