@@ -13,7 +13,7 @@ func init() {
 		return answer(err, fmt.Sprintf("abi=%d.%d", major, minor))
 	}
 	operations["library.errors"] = func(*driver, step) []string {
-		names := make([]string, 36)
+		names := make([]string, 37)
 		for i := range names {
 			names[i] = fmt.Sprintf("%d=%s", i, resultName(lapwing.Code(i)))
 		}

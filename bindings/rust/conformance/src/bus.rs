@@ -15,7 +15,7 @@ pub fn library(verb: &str, step: &Step) -> Answer {
         }
         "errors" => {
             let name = |number| format!("{number}={}", Code::from_number(number).name());
-            Ok(format!("ok {}", (0..=35).map(name).collect::<Vec<_>>().join(",")))
+            Ok(format!("ok {}", (0..=36).map(name).collect::<Vec<_>>().join(",")))
         }
         "schema" => {
             let schema = match step.given("directory") {
