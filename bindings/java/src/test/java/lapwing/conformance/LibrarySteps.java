@@ -10,7 +10,7 @@ import lapwing.Schema;
 
 /** Steps of the library itself. */
 final class LibrarySteps {
-  private static final int UNKNOWN = 35;
+  private static final int UNKNOWN = 36;
 
   private LibrarySteps() {}
 
