@@ -7,7 +7,7 @@ using Lapwing;
 
 static class Driver
 {
-    const int UnknownResult = 35;
+    const int UnknownResult = 36;
 
     static readonly Dictionary<string, Func<Step, string>> operations =
         new[]
