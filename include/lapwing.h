@@ -346,7 +346,7 @@ enum {
   LAPWING_EVENT_CLOSED = 8,         /* the session was closed after `sequence` */
   LAPWING_EVENT_SNAPSHOT_COMPLETE = 9, /* the state is complete, as of `sequence` */
   LAPWING_EVENT_NO_SNAPSHOT = 10, /* no checkpoint can be used; `sequence` comes first */
-  LAPWING_EVENT_BEHIND = 11,      /* fallen behind behind_records or behind_ns */
+  LAPWING_EVENT_BEHIND = 11,      /* fallen behind behind_records or behind_time_ns */
   LAPWING_EVENT_LIVE = 12         /* everything that was published is taken */
 };
 typedef uint32_t lapwing_cause;

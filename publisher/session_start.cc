@@ -68,8 +68,8 @@ const char* set_option_of_journal(const PublisherOptions& options) {
 // What would be ignored is refused.
 absl::Status check_together(const PublisherOptions& options) {
   for (const auto& [option, value, otherwise] :
-       {std::tuple("sync_interval", options.sync_interval, "kOnRequest"),
-        std::tuple("retain_age", options.retain_age, "kNever")}) {
+       {std::tuple("sync_interval", options.sync_interval, "on request"),
+        std::tuple("retain_age", options.retain_age, "never")}) {
     if (value > std::chrono::nanoseconds::zero()) continue;
     return make_error(
         Errc::kInvalidArgument,

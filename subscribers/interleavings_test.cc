@@ -86,7 +86,7 @@ TEST_CASE("A power cut at any step of the handshake takes what it says, and noth
   bus.start();
   bus.publish(500);
   bus.archive(200);
-  bus.flush = FlushManner::kNever;
+  bus.flush = FlushManner::kIgnore;
   Trace trace(bus, bus.options());
   for (int i = 0; i < steps; ++i) (void)trace.step();
   bus.kill();

@@ -121,8 +121,9 @@ absl::Status check_options(const SubscriberOptions& options) {
   for (const auto& [option, value] : {std::pair("behind_time", options.behind_time),
                                       std::pair("stale_after", options.stale_after)}) {
     if (value > std::chrono::nanoseconds::zero()) continue;
-    return make_error(Errc::kInvalidArgument, absl::StrCat(option, " is ", value.count(),
-                                                           " ns. Give a time above 0, or kNever"));
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat(option, " is ", value.count(),
+                                   " ns. Give a time above 0, or the value for \"never\""));
   }
   absl::Status valid = check_start(options.start, options.on_gap);
   if (valid.ok()) valid = check_instruments(options.instruments);

@@ -429,7 +429,7 @@ TEST_CASE("A publisher that dies during the flush leaves everything up to the jo
   TestBus bus;
   bus.start();
   bus.publish(3000);
-  bus.flush = FlushManner::kNever;
+  bus.flush = FlushManner::kIgnore;
   Trace trace(bus, bus.options());
   REQUIRE(trace.until_flush_waits());
   bus.publish(50);
@@ -443,7 +443,7 @@ TEST_CASE("A publisher that never answers the flush ends the join in time, with 
   TestBus bus;
   bus.start();
   bus.publish(3000);
-  bus.flush = FlushManner::kNever;
+  bus.flush = FlushManner::kIgnore;
   SubscriberOptions options = bus.options();
   options.flush_timeout = std::chrono::nanoseconds(20 * kMs);
   Trace trace(bus, options);

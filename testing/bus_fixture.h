@@ -27,7 +27,7 @@
 
 namespace lapwing {
 
-enum class FlushManner { kAnswer, kNever };
+enum class FlushManner { kAnswer, kIgnore };
 
 class TestBus : public QuietPublisher {
  public:
@@ -128,7 +128,7 @@ class TestBus : public QuietPublisher {
     beat();
     if (server == nullptr || !beating) return;
     server->turn(monotonic_ns());
-    if (flush == FlushManner::kNever || !server->flushes_waiting()) return;
+    if (flush == FlushManner::kIgnore || !server->flushes_waiting()) return;
     if (!journal_failed_ && durable_ < head()) archive(head());
     server->answer_flushes(durable_, load_journal_condition(ring->words()));
     server->turn(monotonic_ns());

@@ -281,7 +281,7 @@ TEST_CASE("each wrong option of a publisher is refused by its name, with the val
         "LAPWING_ON_JOURNAL_FAILURE_STOP");
   CHECK(refused([](auto& options) { options.on_journal_lag = 0; }).find("on_journal_lag is 0") !=
         std::string::npos);
-  CHECK(refused([](auto& options) { options.sync_interval_ns = 0; }).find("kOnRequest") !=
+  CHECK(refused([](auto& options) { options.sync_interval_ns = 0; }).find("on request") !=
         std::string::npos);
   CHECK(refused([](auto& options) { options.sync_interval_ns = -2; }).find("interval_ns is -2") !=
         std::string::npos);

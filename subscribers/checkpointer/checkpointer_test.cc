@@ -205,7 +205,7 @@ TEST_CASE("A bus whose durable stands still is followed on, and read again once 
   options.durable_stall_ns = 5 * kMs;
   Following following(bus, options);
   REQUIRE(following.until_folded(280));
-  bus.flush = FlushManner::kNever;
+  bus.flush = FlushManner::kIgnore;
   bus.publish(500);
   bus.archive_unsynced(800);
   following.until_quiet();  // it reads on and keeps no more than it has room for

@@ -199,7 +199,7 @@ TEST_CASE("What was folded of an event when durable stood still is folded once")
   options.fold = std::make_shared<TallyFold>(1, false);
   Following following(bus, options);
   REQUIRE(following.until_folded(300));
-  bus.flush = FlushManner::kNever;
+  bus.flush = FlushManner::kIgnore;
   bus.publish(400);
   bus.archive_unsynced(700);
   REQUIRE(following.until([&] { return !told.empty(); }));

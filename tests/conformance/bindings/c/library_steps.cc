@@ -4,7 +4,7 @@
 namespace lapwing::conformance {
 namespace {
 
-constexpr lapwing_result kUnknownResult = 35;
+constexpr lapwing_result kUnknownResult = 36;
 
 Lines version(const Step&) {
   std::uint32_t abi = 0;
