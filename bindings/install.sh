@@ -93,7 +93,7 @@ for language in "${languages[@]}"; do
   fi
   installed=$((installed + 1))
   if "run_$language" "$work/$language/bus" >"$work/log" 2>&1 &&
-      "$build/lapwing" tail --bus "$work/$language/bus" --from start --until-closed >"$work/rows" 2>>"$work/log" &&
+      "$build/lapwing" tail --bus "$work/$language/bus" --from oldest --until-closed >"$work/rows" 2>>"$work/log" &&
       [[ -s $work/rows ]]; then
     ran=$((ran + 1))
     echo "$language: $(wc -l <"$work/rows") records"

@@ -23,6 +23,7 @@
 #include "cli/screen.h"
 #include "cli/standard_streams.h"
 #include "cli/stop_signal.h"
+#include "cli/text_option.h"
 #include "lapwing/order_books.h"
 #include "monitor/json_text.h"
 #include "monitor/view/book_format.h"
@@ -135,11 +136,11 @@ absl::Status Book::check_beginning(Sequence first) {
   if (books_.sequence() != kNoSequence || options_.at.empty() || options_.at.front() >= first) {
     return absl::OkStatus();
   }
-  snapshot_is_too_new_ = options_.follow.from != "start";
+  snapshot_is_too_new_ = options_.follow.from != "oldest";
   return make_error(
       Errc::kNotFound,
       absl::StrCat("--at ", options_.at.front(), ": the books begin at record ", first,
-                   snapshot_is_too_new_ ? "; try --from start, which may begin earlier" : ""));
+                   snapshot_is_too_new_ ? "; try --from oldest, which may begin earlier" : ""));
 }
 
 absl::Status Book::take_state(std::span<const std::byte> entry, const Fold& fold) {
@@ -364,7 +365,7 @@ FollowResult Book::follow_bus() {
 // Chooses what a bus without a journal can give, where nobody said otherwise. False: all was said.
 bool Book::use_ring_alone() {
   if (!options_.free_start && !options_.free_policy) return false;
-  if (options_.free_start) options_.follow.from = "start";
+  if (options_.free_start) options_.follow.from = "oldest";
   if (options_.free_policy) options_.follow.on_gap = "skip";
   say(absl::StrCat("bus ", options_.follow.bus,
                    " keeps no journal: the books begin with the oldest record in its ring, and a "
@@ -385,7 +386,7 @@ int Book::run() {
     result = follow_bus();
   } else if (snapshot_is_too_new_ && options_.free_start) {
     books_.clear();
-    options_.follow.from = "start";
+    options_.follow.from = "oldest";
     result = follow_bus();
   }
   result.status = finish(result);
@@ -402,11 +403,13 @@ void add_book(CLI::App& app, Run& run) {
   CLI::App& command = add_command(app, "book", kAbout);
   add_bus_option(command, options->follow.bus);
   command
-      .add_option("--from", options->follow.from,
-                  "where to begin: snapshot (the newest checkpoint; without one, start), or start "
-                  "(the oldest retained record)")
+      .add_option(
+          "--from", options->follow.from,
+          "where to begin: snapshot (the newest checkpoint; without one, oldest), or oldest "
+          "(the first retained record)")
       ->capture_default_str()
-      ->check(CLI::IsMember({"snapshot", "start"}));
+      ->check(CLI::IsMember({"snapshot", "oldest"}))
+      ->transform(renamed("start", "oldest"));
   add_instrument_option(command, options->instrument);
   add_journal_option(command, options->follow);
   command.add_option("--depth", options->depth, "levels of each side; 0: all")
@@ -431,7 +434,7 @@ void add_book(CLI::App& app, Run& run) {
     options->free_policy = command.count("--on-gap") == 0;
     options->follow.one_journal = !options->at.empty();
     // A checkpoint is of the newest journal.
-    if (options->free_start && !options->follow.journal_id.empty()) options->follow.from = "start";
+    if (options->free_start && !options->follow.journal_id.empty()) options->follow.from = "oldest";
     std::ranges::sort(options->at);
     options->at.erase(std::ranges::unique(options->at).begin(), options->at.end());
     run = [options] { return Book(*options).run(); };

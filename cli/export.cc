@@ -50,7 +50,7 @@ struct ExportOptions {
 FollowOptions follow_options(const ExportOptions& options) {
   FollowOptions follow;
   follow.bus = options.bus;
-  follow.from = options.first == kNoSequence ? "start" : absl::StrCat("seq:", options.first);
+  follow.from = options.first == kNoSequence ? "oldest" : absl::StrCat("seq:", options.first);
   follow.journal_id = options.journal_id;
   follow.one_journal = options.first != kNoSequence || options.last != kNoSequence;
   follow.reattach_ns = 0;

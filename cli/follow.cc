@@ -34,7 +34,7 @@ constexpr std::size_t kBatchRecords = 1024;
 
 absl::StatusOr<Start> parse_from(const std::string& from) {
   if (from == "live") return Start::live();
-  if (from == "start") return Start::oldest();
+  if (from == "oldest") return Start::oldest();
   if (from == "snapshot") return Start::snapshot();
   absl::string_view rest = from;
   if (absl::ConsumePrefix(&rest, "seq:")) {
@@ -57,7 +57,7 @@ absl::StatusOr<Start> parse_from(const std::string& from) {
   return make_error(
       Errc::kInvalidArgument,
       absl::StrCat(from,
-                   " is not valid; use live, start, seq:N (N from 1), time:RFC3339 (for example "
+                   " is not valid; use live, oldest, seq:N (N from 1), time:RFC3339 (for example "
                    "time:2026-11-20T14:30:00Z), after:POSITION (as `lapwing cursors` shows it), "
                    "snapshot or snapshot:FOLD"));
 }
@@ -314,12 +314,13 @@ void add_follow_options(CLI::App& command, FollowOptions& options) {
   add_bus_option(command, options.bus);
   command
       .add_option("--from", options.from,
-                  "where to begin: live (the next record), start (the oldest retained record), "
+                  "where to begin: live (the next record), oldest (the first retained record), "
                   "seq:N, time:RFC3339 (at or shortly before that time), after:POSITION (as "
                   "`lapwing cursors` shows it), or snapshot (the state of the newest checkpoint, "
                   "then the records after it; snapshot:FOLD names the fold)")
       ->capture_default_str()
       ->check(parsed_by(parse_from))
+      ->transform(renamed("start", "oldest"))
       ->type_name("WHERE");
   command.add_option("--count", options.count, "end after this many records")
       ->check(whole_number(1))
@@ -392,7 +393,7 @@ absl::Status choose_journal(const FollowOptions& options, Start& start) {
     return make_error(
         Errc::kInvalidArgument,
         absl::StrCat("--journal-id and --from ", options.from,
-                     " do not go together. Use --from start, seq:N or time:RFC3339 with "
+                     " do not go together. Use --from oldest, seq:N or time:RFC3339 with "
                      "--journal-id"));
   }
   if (!options.one_journal || start.kind != Start::Kind::kOldest) return absl::OkStatus();

@@ -28,7 +28,7 @@ namespace lapwing::cli {
 struct FollowOptions {
   std::string bus;
   std::string name;  // empty: the command's
-  // live | start | seq:N | time:RFC3339 | after:POSITION | snapshot[:FOLD]
+  // live | oldest | seq:N | time:RFC3339 | after:POSITION | snapshot[:FOLD]
   std::string from = "live";
   std::string journal_id;    // follow only this journal; empty: see one_journal
   bool one_journal = false;  // follow only the newest journal, because sequences are given

@@ -37,13 +37,13 @@ namespace {
 
 constexpr char kAbout[] =
     "Record a bus into a file, raw or zstd by its name.\n\n"
-    "  lapwing record --bus ./es --from start --out es.dbn.zst --until-closed\n"
+    "  lapwing record --bus ./es --from oldest --out es.dbn.zst --until-closed\n"
     "  lapwing record --bus ./es --from live --out es.dbn\n"
     "  lapwing record --bus ./es --from snapshot --out es.dbn.zst\n"
     "  lapwing record --bus ./es --out es.dbn.zst --rotate-every 1h --rotate-bytes 1G\n"
     "  lapwing record --bus ./es --out es.dbn.zst --rotate-at 17:00 --time-zone America/Chicago\n"
     "  lapwing record --bus ./es --out es.dbn.zst --rotate-every week --rotate-at 'Sun 17:00'\n"
-    "  lapwing record --bus ./kv --from start --out kv.records --until-closed\n\n"
+    "  lapwing record --bus ./kv --from oldest --out kv.records --until-closed\n\n"
     "Records of DBN become DBN files. All others become record files, which begin with the\n"
     "description of their records; `lapwing publish --source file:FILE` publishes them again.\n"
     "Call them *.records or *.records.zst; such a name makes a record file of DBN's records,\n"

@@ -28,13 +28,13 @@ namespace {
 
 constexpr char kAbout[] =
     "Follow a bus and show its records.\n\n"
-    "  lapwing tail --bus ./es                          from now on, as text\n"
-    "  lapwing tail --bus ./es --from start --count 10  the ten oldest\n"
+    "  lapwing tail --bus ./es                           from now on, as text\n"
+    "  lapwing tail --bus ./es --from oldest --count 10  the ten oldest\n"
     "  lapwing tail --bus ./es --from time:2026-11-20T14:30:00Z --format json\n"
     "  lapwing tail --bus ./es --instrument ESH4 --on-gap stop\n"
-    "  lapwing tail --bus ./es --from snapshot          the resting orders, then the changes\n"
-    "  lapwing tail --bus ./es --conflate 250ms         at most four a second of each key\n"
-    "  lapwing tail --bus ./es --from start --until-closed --format none --summary\n\n"
+    "  lapwing tail --bus ./es --from snapshot           the resting orders, then the changes\n"
+    "  lapwing tail --bus ./es --conflate 250ms          at most four a second of each key\n"
+    "  lapwing tail --bus ./es --from oldest --until-closed --format none --summary\n\n"
     "Records go to standard output, events (gaps, sessions, losses) to standard error; with\n"
     "--format json both go to standard output. --format csv begins with a header. Records are\n"
     "shown by their description, every field by its name (docs/records.md).\n\n"

@@ -14,6 +14,15 @@ inline CLI::Validator not_empty() {
       [](const std::string& text) { return text.empty() ? std::string("it is empty") : ""; }, "");
 }
 
+// Accepts `old_name` in place of `name`.
+inline CLI::Validator renamed(const std::string& old_name, const std::string& name) {
+  const auto rename = [=](std::string& text) -> std::string {
+    if (text == old_name) text = name;
+    return {};
+  };
+  return CLI::Validator(rename, "");
+}
+
 // `parse` takes a text and returns a StatusOr.
 template <typename Parse>
 CLI::Validator parsed_by(Parse parse) {

@@ -63,7 +63,7 @@ class Demo(Processes):
                           "--capacity", str(self.capacity), "--resume", "--summary", *more)
 
     def tail(self, name, *more, bus=None):
-        return self.start(name, "tail", "--from", "start", "--until-closed", "--format", "none",
+        return self.start(name, "tail", "--from", "oldest", "--until-closed", "--format", "none",
                           "--summary", *more, bus=bus)
 
     def info(self):
@@ -154,8 +154,8 @@ class Strategies:
         self.checkpointer = CrashLoop(demo, "checkpointer", "checkpoint", "--fold", "orders",
                                       "--every", "200ms", "--summary")
         self.checkpointer.start()
-        self.keep_book("strategy", "start")
-        self.crashing = self.keep_book("strategy that crashes", "start")
+        self.keep_book("strategy", "oldest")
+        self.crashing = self.keep_book("strategy that crashes", "oldest")
 
     def keep_book(self, name, start):
         return self.demo.start(name, "book", "--from", start, "--until-closed", "--summary",
@@ -201,7 +201,7 @@ def live_through_it(demo):
     demo.tail("from the start")
     demo.tail("parked", "--wait", "park")
     stopped = demo.tail("stopped 3 s", "--wait", "busy")
-    recorder = CrashLoop(demo, "recorder", "record", "--from", "start", "--out", demo.recording)
+    recorder = CrashLoop(demo, "recorder", "record", "--from", "oldest", "--out", demo.recording)
     recorder.start()
     demo.say("publisher started; one follows from the start, one is parked, one records and keeps "
              "crashing")

@@ -53,7 +53,7 @@ class Desk(Processes):
         self.follow("strategy", "tail", "futures", "--format", "none", "--wait", "park", "--measure", 16)
         self.follow("recorder", "record", "futures", "--out", self.folder / "futures.records.zst")
         self.follow("risk", "tail", "equities", "--format", "none")
-        self.follow("archive", "record", "equities", "--from", "start", "--out", self.folder / "equities.records.zst")
+        self.follow("archive", "record", "equities", "--from", "oldest", "--out", self.folder / "equities.records.zst")
         slow = self.follow("slow", "tail", "futures", "--format", "json", stdout=subprocess.PIPE)
         threading.Thread(target=read_slowly, args=(slow.stdout,), daemon=True).start()
         stopped = self.follow("stopped", "tail", "equities", "--format", "none")

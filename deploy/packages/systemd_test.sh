@@ -175,7 +175,7 @@ identified() {
 }
 
 can_read() {
-  as_monitor lapwing tail --bus "$bus" --from start --count "$records" --format none &&
+  as_monitor lapwing tail --bus "$bus" --from oldest --count "$records" --format none &&
     as_monitor lapwing verify --bus "$bus"
 }
 

@@ -71,7 +71,7 @@ source = "synthetic:records=100000"
 capacity = 4096
 [record]
 out = "/var/lib/lapwing-recordings/es/es.dbn.zst"
-from = "start"
+from = "oldest"
 until-closed = true
 END
   local lapwing='setpriv --reuid=lapwing --regid=lapwing --clear-groups lapwing'

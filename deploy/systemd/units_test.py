@@ -83,7 +83,7 @@ class Units(harness.ProgramTest):
         copy = self.folder / "copy.dbn"
         (self.folder / f"{INSTANCE}.toml").write_text(
             '[publish]\nsource = "synthetic:records=1000"\ncapacity = 1024\n'
-            f'[record]\nout = "{copy}"\nfrom = "start"\nuntil-closed = true\n'
+            f'[record]\nout = "{copy}"\nfrom = "oldest"\nuntil-closed = true\n'
             '[checkpoint]\nfold = "orders"\nuntil-closed = true\n')
         for kind in ("publish", "record", "checkpoint"):
             self.run_to_end(kind, *self.command(kind))

@@ -380,7 +380,7 @@ class FromASnapshot(harness.BusTest):
               f"digest {start['digest']} at {start['sequence']}")
         before = snapshot["state_as_of"] - 1
         early = self.run_to_end("early", "book", "--at", before, "--from", "snapshot", expect=1)
-        self.assertIn("try --from start, which may begin earlier", early.err())
+        self.assertIn("try --from oldest, which may begin earlier", early.err())
         chosen = self.run_to_end("chosen", "book", "--at", before, "--summary").summary()
         self.assertNotIn("state_as_of", chosen)  # nobody said where to begin: at the start
         shown = self.run_to_end("text", "book").out().splitlines()[3:]

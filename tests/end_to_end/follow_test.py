@@ -71,6 +71,29 @@ class ExtremeOptions(harness.BusTest):
         self.assertEqual(follower.summary()["records"], 1000)
 
 
+class FromTheOldest(harness.BusTest):
+    """`--from oldest`, and `start`, which is an older name of it."""
+
+    def test_start_is_the_same_as_oldest(self):
+        self.run_to_end("publish", "publish", "--source", "synthetic:records=1000")
+        followers = [self.run_to_end(where, "tail", "--from", where, *QUIET)
+                     for where in ("oldest", "start")]
+        self.assertEqual(self.assert_same_records(*followers)["records"], 1000)
+        books = [self.run_to_end(where, "book", "--from", where, "--format", "json").out()
+                 for where in ("oldest", "start")]
+        self.assertTrue(books[0])
+        self.assertEqual(books[0], books[1])
+
+    def test_both_are_accepted_in_a_file_of_options(self):
+        self.run_to_end("publish", "publish", "--source", "synthetic:records=1000")
+        for where in ("oldest", "start"):
+            config = self.folder / f"{where}.toml"
+            config.write_text(f'from = "{where}"\nuntil-closed = true\nsummary = true\n')
+            recorder = self.run_to_end(where, "record", "--config", config, "--out",
+                                       self.folder / f"{where}.dbn")
+            self.assertEqual(recorder.summary()["records"], 1000)
+
+
 class FromASnapshot(harness.BusTest):
     """`--from snapshot`: the state, marked as such, and then the records after it."""
 

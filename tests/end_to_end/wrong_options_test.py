@@ -36,7 +36,7 @@ WRONG = {
     "RECORDS": NUMBERS,
     "RECORDS|DURATION": ("", "x", "-1", "1.5 parsecs"),
     "LIST": ("", "x", "3-", "-1", "5-3"),
-    "WHERE": ("", "x", "Start", "seq:", "seq:x", "seq:-1", "time:yesterday", "after:x", "snapshot:"),
+    "WHERE": ("", "x", "Start", "Oldest", "oldest:", "seq:", "seq:x", "seq:-1", "time:yesterday", "after:x", "snapshot:"),
     "SEQUENCE": NUMBERS,
     "SEQUENCE,…": ("", "x", "1,x", "-1"),
     "ADDRESS": ("", "x", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:99999"),

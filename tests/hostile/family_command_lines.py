@@ -23,7 +23,7 @@ TEXTS = (
     ".", "..", "./", "//", "\x1b[31mred\x1b[0m", "a\nb", "\t", "\x7f", "\x01\x02", "caf\xe9",
     "\u202e", "\udcff\udcfe", "x" * 300, "x" * 5000, "y/" * 2100, "%s%n%x", "$(id)", "'", '"',
     "\\", "*", "{}", "null", "64K", "1G", "1T", "99999999P", "-5K", "1h", "0s", "1d",
-    "999999999d", "1ms", "forever", "on-request", "start", "live", "snapshot", "seq:0", "seq:1",
+    "999999999d", "1ms", "forever", "on-request", "start", "oldest", "live", "snapshot", "seq:0", "seq:1",
     "seq:18446744073709551615", "seq:", "time:", "time:2026-11-20T14:30:00Z", "time:9999-99-99",
     "time:0000-01-01T00:00:00Z", "snapshot:", "snapshot:../../x", "after:",
     "after:" + "0" * 32 + "/" + "f" * 32 + "/1", "after:" + "0" * 32 + "/" + "0" * 32 + "/-1",

@@ -1,7 +1,7 @@
 // Publishes quotes of a struct of one's own. Every tool and every language shows them by name.
 //
 //   mono Publish.exe ./quotes 1000
-//   lapwing tail --bus ./quotes --from start
+//   lapwing tail --bus ./quotes --from oldest
 using System;
 using System.Runtime.InteropServices;
 using Lapwing;

@@ -1,7 +1,7 @@
 // Publishes quotes of a description of one's own. Every tool and every language shows them by name.
 //
 //   node publish.mjs ./quotes 1000
-//   lapwing tail --bus ./quotes --from start
+//   lapwing tail --bus ./quotes --from oldest
 import { Publisher, Schema } from 'lapwing';
 
 const [directory, count] = process.argv.slice(2);

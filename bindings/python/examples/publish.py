@@ -1,7 +1,7 @@
 """Publishes quotes that describe themselves, a batch at a time. Any language reads their fields.
 
     publish.py ./quotes 1000000
-    lapwing tail --bus ./quotes --from start
+    lapwing tail --bus ./quotes --from oldest
 """
 
 import sys

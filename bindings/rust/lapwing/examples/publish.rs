@@ -2,7 +2,7 @@
 //!
 //!     publish BUS COUNT
 //!
-//! `lapwing tail --bus BUS --from start` shows every field by name.
+//! `lapwing tail --bus BUS --from oldest` shows every field by name.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
