@@ -16,7 +16,7 @@ except ImportError:  # a Python of one's own, beside Debian's with its packages
     import pexpect
     import pyte
 
-DONE, OTHER, USAGE = 0, 1, 2
+DONE, OTHER, USAGE, ABSENT = 0, 1, 2, 5
 RATE = 20_000
 SIZES = ((80, 24), (20, 5), (200, 60))
 UP, DOWN, PAGE_DOWN, PAGE_UP, HOME, END = (
@@ -89,7 +89,7 @@ class Once(TopTest):
 
     def test_a_directory_without_a_bus_is_said(self):
         process = self.start("top", "top", "--once", "--interval", "1ms", "--bus", self.folder / "none")
-        self.assertEqual(process.wait(), OTHER)
+        self.assertEqual(process.wait(), ABSENT)
         self.assertIn("no bus at", process.err())
 
     def test_without_a_terminal_it_says_what_needs_none(self):
