@@ -18,6 +18,7 @@ constexpr struct {
     {Errc::kTimedOut, "the timeout passed"},
     {Errc::kInterrupted, "interrupt ended the wait"},
     {Errc::kMisuse, "another call with this handle is under way; one thread at a time uses it"},
+    {Errc::kRecordSize, "the records of this bus are of another size, which inspect() says"},
     {Errc::kTooSmall, "the memory does not hold one row; row_bytes says what it takes"},
     {Errc::kEventDue, "an event or a state stands before the next record; read it first"},
     {Errc::kForked, "the handle is of the process that forked this one; open another one here"},
