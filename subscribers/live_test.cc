@@ -72,7 +72,7 @@ TEST_CASE("By time, a subscriber is behind that has not taken what was there bef
 
 TEST_CASE("A gap is not live, and after it kLive comes again at the head") {
   const OnGap policy = GENERATE(OnGap::kFill, OnGap::kSkip);
-  Live live(2000, {}, policy);
+  Live live(2000, kNever, policy);
   live.bus.publish(1536);
   REQUIRE(live.trace->until(EventKind::kLive));
   CHECK(live.trace->lines.front() == "gap 11..649 lapped fillable");
@@ -90,7 +90,7 @@ TEST_CASE("In the journal a subscriber is not live, however large its limit is")
 }
 
 TEST_CASE("After a gap kLive comes with the first poll that finds nothing") {
-  Live live(2000, {}, OnGap::kSkip);
+  Live live(2000, kNever, OnGap::kSkip);
   live.bus.publish(1536);
   REQUIRE(live.trace->until_record(1546));
   CHECK(came(live.trace->step()) == EventKind::kLive);

@@ -123,7 +123,7 @@ TEST_CASE("read gives rows, with their first sequence and count, or one event") 
     const Result<Batch> batch = subscriber.read(rows, Deadline::now());
     if (batch.error() == Errc::kWouldBlock) continue;
     REQUIRE(batch.ok());
-    if (came(batch) == ItemKind::kEvent) {
+    if (came(batch).is_event()) {
       CHECK(batch->count == 0);
       events.push_back(batch->event->kind);
       if (events.back() == EventKind::kCaughtUp) bus.publish(10);
@@ -149,7 +149,7 @@ TEST_CASE("read says how large a row is where the memory holds none, and consume
   bus.publish(3);
   Subscriber subscriber = open_subscriber(bus.options());
   std::vector<std::byte> rows(55);
-  while (came(subscriber.read(rows, Deadline::now())) != ItemKind::kEvent)
+  while (!came(subscriber.read(rows, Deadline::now())).is_event())
     bus.turn();  // an event needs no memory
   for (int i = 0; i < 3; ++i) {
     bus.turn();

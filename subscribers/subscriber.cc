@@ -161,6 +161,7 @@ Result<Sequence> Subscriber::read_one_further(std::span<std::byte> record, Deadl
 }
 
 Result<Event> Subscriber::read_event() {
+  if (state_->fork.in_child()) return Errc::kForked;
   const Result<Due> due = state_->follower.read_event();
   if (!due.ok()) return due.error();
   return state_->event_of(*due);

@@ -76,7 +76,7 @@ TEST_CASE("A typed subscriber takes what a typed publisher publishes") {
   CHECK(values == std::vector{1.25, 2.25, 3.25});
   std::vector<Signal> rows(8);
   Result<Batch> batch = subscriber->read(rows, kHang);
-  while (came(batch) == ItemKind::kEvent) batch = subscriber->read(rows, kHang);
+  while (came(batch).is_event()) batch = subscriber->read(rows, kHang);
   REQUIRE(batch->count == 1);
   CHECK(rows[0].instrument == 4);
   CHECK((*subscriber)->schema() == "desk.signal");
