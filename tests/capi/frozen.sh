@@ -74,7 +74,7 @@ run_variant() {  # NAME header_variant's arguments…
       -L"$build" -l:liblapwing.so.1 &&
     LD_LIBRARY_PATH=$build "$work/$1/program" "$work/$1/bus" || { failed=1; echo "FAILED: $1 structs"; }
 }
-run_variant shorter --remove lapwing_subscriber_options.reserved \
+run_variant shorter --remove lapwing_subscriber_options.measure_every \
   --remove lapwing_subscriber_options.conflate_keys_max --remove lapwing_publisher_options.source_offset \
   --remove lapwing_event.text --remove lapwing_subscriber_info.waiting
 run_variant longer --add lapwing_subscriber_options.added --add lapwing_publisher_options.added \

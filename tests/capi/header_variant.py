@@ -24,6 +24,12 @@ def replaced(text, found, body):
     return text[:found.start()] + body + text[found.end():]
 
 
+def with_initialiser(text, struct, change):
+    """The header with the values of the struct's LAPWING_…_OPTIONS_INIT as change() makes them of the last one."""
+    macro = rf"(#define {struct.upper()}_INIT \\\n.*?)(, [^,{{}}]+)(\}}\n)"
+    return re.sub(macro, lambda found: found[1] + change(found[2]) + found[3], text, count=1, flags=re.S)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("header", type=Path)
@@ -39,10 +45,12 @@ def main():
             print(f"header_variant: there is no field {name}", file=sys.stderr)
             return 2
         text = replaced(text, found, body)
+        text = with_initialiser(text, struct, lambda last: "")  # what is removed stands at the end
     for name in options.add:
         struct, field = name.split(".")
         found = body_of(text, struct)
         text = replaced(text, found, re.sub(r"\n\} ", f"\n  uint64_t {field};\n}} ", found[0]))
+        text = with_initialiser(text, struct, lambda last: last + ", 0")
     print(text, end="")
     return 0
 

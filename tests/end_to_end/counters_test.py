@@ -86,7 +86,7 @@ class Counters(harness.BusTest):
         self.assertIn(left["what"], text)
         self.assertEqual(publisher.stop(), 0)
         process = self.start("nobody", "events")
-        self.assertEqual(process.wait(), 1)
+        self.assertEqual(process.wait(), 5)
 
 
 if __name__ == "__main__":
