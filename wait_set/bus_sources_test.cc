@@ -70,6 +70,7 @@ class Loop {
     if (came(item) == Came::kNothing) ++in_vain;
     if (came(item) == ItemKind::kRecord) ++records;
     if (item->event != nullptr) lines[ready->token].push_back(name_of(item->event->kind));
+    if (came(item) == Came::kEnd) lines[ready->token].push_back("ended");
   }
   void until(std::size_t number, const std::string& line) {
     while (lines[number].empty() || lines[number].back() != line) step();

@@ -322,7 +322,7 @@ TEST_CASE("A state after a gap is delivered entry by entry, each of them") {
       bus.turn();
       const Result<Item> item = reader.next(Deadline::now());
       if (came(item) == ItemKind::kState) ++entries;
-      if (item->event != nullptr) kinds.push_back(item->kind);
+      if (item->event != nullptr) kinds.push_back(came(item));
     }
   };
   until(EventKind::kCaughtUp);
@@ -499,7 +499,7 @@ TEST_CASE("Waiting comes back with the interval's end, and with the deadline") {
   ConflatedReader reader = open_reader(options, conflation);
   std::vector<Came> kinds;
   do {
-    kinds.push_back(reader.next(std::chrono::milliseconds(10))->kind);
+    kinds.push_back(came(reader.next(std::chrono::milliseconds(10))));
   } while (kinds.back() != Came::kEnd);
   CHECK(reader.counters().delivered ==
         kinds.size() -

@@ -76,6 +76,19 @@ Struct sized() {
   made.struct_size = sizeof made;
   return made;
 }
+// Options begin with their defaults.
+template <>
+inline lapwing_publisher_options sized() {
+  return LAPWING_PUBLISHER_OPTIONS_INIT;
+}
+template <>
+inline lapwing_subscriber_options sized() {
+  return LAPWING_SUBSCRIBER_OPTIONS_INIT;
+}
+template <>
+inline lapwing_channel_options sized() {
+  return LAPWING_CHANNEL_OPTIONS_INIT;
+}
 
 Handles<lapwing_subscriber>& subscribers();
 Handles<const lapwing_position>& positions();
