@@ -41,7 +41,8 @@ class Reads {
 
   // The record that is there, or comes soon; false: read_one() says why none came. It reads no clock, and
   // it never waits, so that it does not mark the handle: see quick_call().
-  bool read_at_hand(std::span<std::byte> record, std::int64_t timeout_ns, std::uint64_t& sequence);
+  bool read_at_hand(std::span<std::byte> record, std::int64_t timeout_ns,
+                    std::uint64_t* const& sequence);
   Errc read_one(std::span<std::byte> record, std::int64_t timeout_ns, std::uint64_t& sequence);
   lapwing_result read(BatchOut out, std::int64_t timeout_ns, lapwing_error* error);
   absl::StatusOr<StoredPosition> position(Sequence sequence) const;
@@ -93,7 +94,7 @@ Reads::Row Reads::read_row(std::span<std::byte> record, Deadline deadline) {
 
 [[gnu::always_inline]] inline bool Reads::read_at_hand(std::span<std::byte> record,
                                                        std::int64_t timeout_ns,
-                                                       std::uint64_t& sequence) {
+                                                       std::uint64_t* const& sequence) {
   if (!plain_) [[unlikely]]
     return false;
   lapwing::detail::ReadPath& path = SubscriberAccess::path(*plain_);
@@ -101,7 +102,7 @@ Reads::Row Reads::read_row(std::span<std::byte> record, Deadline deadline) {
       !path.take_bytes(record.data(), timeout_ns < 0 ? path.looks : 0)) [[unlikely]] {
     return false;
   }
-  sequence = path.next - 1;
+  *sequence = path.next - 1;
   return true;
 }
 
@@ -400,17 +401,25 @@ struct lapwing_subscriber : lapwing::c::Handle<lapwing::c::Reads> {
 namespace lapwing::c {
 namespace {
 
+// What a read that finds no record needs. It lies in memory over the look, so that one that finds one
+// loads only what it needs.
+struct ReadOneRest {
+  std::int64_t timeout_ns;
+  std::uint64_t* sequence;
+  lapwing_error* error;
+};
+
 [[gnu::noinline]] lapwing_result read_one_further(lapwing_subscriber* subscriber, void* record,
-                                                  std::size_t record_bytes, std::int64_t timeout_ns,
-                                                  std::uint64_t* sequence,
-                                                  lapwing_error* error) noexcept {
-  return call(subscriber, error, [&](Reads& opened) -> lapwing_result {
-    if (record == nullptr || sequence == nullptr) {
-      return fail(error, Errc::kInvalidArgument, "record or sequence is NULL; give its address");
+                                                  std::size_t record_bytes,
+                                                  const ReadOneRest& rest) noexcept {
+  return call(subscriber, rest.error, [&](Reads& opened) -> lapwing_result {
+    if (record == nullptr || rest.sequence == nullptr) {
+      return fail(rest.error, Errc::kInvalidArgument,
+                  "record or sequence is NULL; give its address");
     }
     const std::span row(static_cast<std::byte*>(record), record_bytes);
-    const Errc read = opened.read_one(row, timeout_ns, *sequence);
-    return read == Errc::kOk ? success() : fail_with(error, read, opened.status());
+    const Errc read = opened.read_one(row, rest.timeout_ns, *rest.sequence);
+    return read == Errc::kOk ? success() : fail_with(rest.error, read, opened.status());
   });
 }
 
@@ -441,12 +450,13 @@ lapwing_result lapwing_subscriber_read(lapwing_subscriber* subscriber, lapwing_b
 lapwing_result lapwing_subscriber_read_one(lapwing_subscriber* subscriber, void* record,
                                            size_t record_bytes, int64_t timeout_ns,
                                            uint64_t* sequence, lapwing_error* error) {
+  ReadOneRest rest{timeout_ns, sequence, error};
   if (may_call(subscriber) && record != nullptr && sequence != nullptr) [[likely]] {
     const std::span row(static_cast<std::byte*>(record), record_bytes);
-    if (subscriber->object.read_at_hand(row, timeout_ns, *sequence)) [[likely]]
+    if (subscriber->object.read_at_hand(row, timeout_ns, rest.sequence)) [[likely]]
       return success();
   }
-  return read_one_further(subscriber, record, record_bytes, timeout_ns, sequence, error);
+  return read_one_further(subscriber, record, record_bytes, rest);
 }
 
 lapwing_result lapwing_subscriber_schema(lapwing_subscriber* subscriber, lapwing_schema* schema,
