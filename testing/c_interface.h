@@ -11,32 +11,12 @@
 #include <vector>
 
 #include "lapwing.h"
+#include "testing/c_structs.h"
 #include "testing/temporary_directory.h"
 
 namespace lapwing::c_test {
 
 constexpr std::int64_t kTenSeconds = 10'000'000'000;
-
-template <typename Struct>
-Struct sized() {
-  Struct made{};
-  made.struct_size = sizeof made;
-  return made;
-}
-
-// Options begin with their defaults.
-template <>
-inline lapwing_publisher_options sized() {
-  return LAPWING_PUBLISHER_OPTIONS_INIT;
-}
-template <>
-inline lapwing_subscriber_options sized() {
-  return LAPWING_SUBSCRIBER_OPTIONS_INIT;
-}
-template <>
-inline lapwing_channel_options sized() {
-  return LAPWING_CHANNEL_OPTIONS_INIT;
-}
 
 template <auto kDestroy>
 struct Destroy {

@@ -167,7 +167,7 @@ TEST_CASE("a bus that was replaced has its own description, also of the same nam
   REQUIRE(read_until(opened, LAPWING_EVENT_CLOSED) == LAPWING_OK);
   std::filesystem::remove_all(bus);
   publish_described(bus, described("renamed"));
-  CHECK(second_field(opened) == "old");  // of what was delivered, whatever stands on disk
+  CHECK(second_field(opened) == "old");  // the disk already has the new one
   REQUIRE(read_until(opened, LAPWING_EVENT_RESET) == LAPWING_OK);
   CHECK(second_field(opened) == "renamed");
 }
@@ -186,7 +186,7 @@ TEST_CASE("defaults come from a function, too, for languages without the macros"
   lapwing_channel_options_init(nullptr, sizeof channel);
 }
 
-TEST_CASE("0 is no time for an option that needs one, and no name for a choice") {
+TEST_CASE("durations and choices of 0 are refused where 0 means nothing") {
   TestBus bus;
   auto options = sized<lapwing_subscriber_options>();
   options.directory = bus.path().c_str();

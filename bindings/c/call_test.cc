@@ -29,7 +29,7 @@ struct Silent {
 };
 
 lapwing_error empty_error() {
-  return c_test::sized<lapwing_error>();
+  return sized<lapwing_error>();
 }
 
 TEST_CASE("every error's number and words cross the interface") {

@@ -401,8 +401,8 @@ struct lapwing_subscriber : lapwing::c::Handle<lapwing::c::Reads> {
 namespace lapwing::c {
 namespace {
 
-// What a read that finds no record needs. It lies in memory over the look, so that one that finds one
-// loads only what it needs.
+// Arguments that a read needs only if it finds no record. In registers, every read would save and
+// restore them around the search.
 struct ReadOneRest {
   std::int64_t timeout_ns;
   std::uint64_t* sequence;

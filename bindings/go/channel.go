@@ -29,7 +29,7 @@ type ChannelOptions struct {
 	MessageBytesMax uint32 // default 64 KiB
 	CallWindow      uint32 // calls, and one-way messages, taken unanswered; default 64
 	Wait            WaitStrategy
-	Retry           time.Duration // of a connect: for how long it tries again while nobody listens, or Forever; default 0
+	Retry           time.Duration // how long a connect keeps trying while nobody listens, or Forever; default 0
 	NUMANode        *uint32       // this side's memory lies there, or fail; nil: anywhere
 	PeerUID         *uint32       // only that user is served, or connected to; nil: this user and root
 	Aligned         bool          // payloads are aligned to 64 bytes; without it, to 16, and those of 49 to 56 to 8

@@ -85,7 +85,7 @@ func (d *Duplex) Start(ctx context.Context, request Message) (call uint64, err e
 
 // Finish waits for the end of that call until the deadline that its Start had, or until ctx ends, which
 // leaves the call under way. It returns nil if the other side answered with an error: see Reply.Err.
-// ErrMisuse: there is no such call. ErrInvalidArgument: ctx is NoWait; poll with FinishAny.
+// ErrMisuse: there is no such call. ErrInvalidArgument: ctx is NoWait. To poll, use FinishAny.
 func (d *Duplex) Finish(ctx context.Context, call uint64, reply *Reply) error {
 	if ctx == NoWait {
 		return invalid("Finish cannot poll for one call; use FinishAny with NoWait")

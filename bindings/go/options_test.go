@@ -51,7 +51,7 @@ func TestAConnectThatRetriesForeverFindsALaterListener(t *testing.T) {
 		}
 		connected <- err
 	}()
-	time.Sleep(20 * time.Millisecond) // so that nobody listens at first
+	time.Sleep(20 * time.Millisecond) // the first attempts fail
 	l, err := lapwing.Listen(path, lapwing.ListenerOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -16,13 +16,15 @@
 // of io_uring are the kernel's. PublisherOptions::threads places them all (docs/tuning.md).
 //
 // Fork: in a child that this process forks, the publisher is another process's. Every call there
-// answers kForked, head() is that of the fork, what only the ring or the threads know is 0, and the destructor does nothing. The
-// session goes on here. The child holds nothing of it: when this process ends, another publisher
-// can begin at once, whatever the child does. A publisher that the child opens is its own.
+// answers kForked, head() is that of the fork, what only the ring or the threads know is 0, and
+// the destructor does nothing. The session goes on here. The child holds nothing of it: when this
+// process ends, another publisher can begin at once, whatever the child does. A publisher that the
+// child opens is its own.
 //
-// Errors are values: last_error() has the words of those that publish() returns. Publishing ends for good when the journal fails under OnJournalFailure::kStop, and with
-// close(); status() says why. Nothing is lost silently: what a failed journal does not hold is in
-// the ring's header, in the log and in the answer to every subscriber that joins.
+// Errors are values: last_error() has the words of those that publish() returns. Publishing ends
+// for good when the journal fails under OnJournalFailure::kStop, and with close(); status() says
+// why. Nothing is lost silently: what a failed journal does not hold is in the ring's header, in
+// the log and in the answer to every subscriber that joins.
 //
 // Signals are the program's: the library changes no disposition. A program with a limit on the size
 // of its files (RLIMIT_FSIZE) ignores SIGXFSZ, so that a file at that limit is a failed write of
@@ -215,13 +217,13 @@ class Publisher {
   }
   template <PlainRecord Record>
   [[nodiscard]] Result<Sequence> publish(const Record& record, Deadline deadline) {
-    if (!accepts<Record>()) return Errc::kRecordSize;
+    if (!accepts<Record>()) return why_not_published();
     return publish(std::as_bytes(std::span(&record, 1)), deadline);
   }
   // Publishes records.size() / record_bytes() records laid end to end, in order: for structs,
-  // std::as_bytes(std::span(quotes)). Readers may take each at once; head moves at the end or before
-  // a wait. Gives the sequence of the last one that was published, also with an error, or kNoSequence
-  // if none was. Where the size is no multiple of a record's, none is published.
+  // std::as_bytes(std::span(quotes)). Readers may take each at once; head moves at the end or
+  // before a wait. Gives the sequence of the last record that was published, also with an error, or
+  // kNoSequence if none was. Where the size is no multiple of a record's, none is published.
   [[nodiscard]] Result<Sequence> publish_batch(std::span<const std::byte> records,
                                                Deadline deadline = Deadline::never());
   // Why publishing has ended; ok while it has not. By the publishing thread.

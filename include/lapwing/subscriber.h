@@ -44,10 +44,10 @@
 // Deadline::now() passes over a limited number, so that a busy bus does not hold it.
 //
 // Fork: in a child that this process forks, the subscriber is another process's. Every call there
-// answers kForked, arm() and live() are false, head(), lag() and
-// durable() are 0, and the destructor does nothing. position(), counters() and ages() are those of
-// the fork where no call was under way, and a subscriber that the child opens at position() goes on
-// from there. This one notices nothing.
+// answers kForked, arm() and live() are false, head(), lag() and durable() are 0, and the
+// destructor does nothing. position(), counters() and ages() are those of the fork where no call
+// was under way, and a subscriber that the child opens at position() goes on from there. This one
+// notices nothing.
 #pragma once
 
 #include <chrono>

@@ -31,7 +31,7 @@ namespace Lapwing
         /// <summary>This side's memory lies on that node, or it fails.</summary>
         public uint? NumaNode { get; set; }
 
-        /// <summary>Of Connect: for how long it tries again while nobody listens; null: zero.</summary>
+        /// <summary>How long Connect keeps trying while nobody listens; null: it tries once.</summary>
         public TimeSpan? Retry { get; set; }
 
         /// <summary>Payloads are aligned to 64 bytes. Without it, to 16, and those of 49 to 56 bytes to 8.</summary>

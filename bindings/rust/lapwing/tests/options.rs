@@ -73,7 +73,7 @@ fn a_connect_that_retries_without_end_finds_a_later_listener() {
     let options = ChannelOptions { retry: None, ..Default::default() };
     std::thread::scope(|scope| {
         let connecting = scope.spawn(|| Producer::connect(&path, &options, FOREVER).unwrap());
-        std::thread::sleep(Duration::from_millis(20)); // so that nobody listens at first
+        std::thread::sleep(Duration::from_millis(20)); // the first attempts fail
         let mut listener = Listener::open(&path, &Default::default()).unwrap();
         let _consumer: Consumer = listener.accept(&Default::default(), FOREVER).unwrap();
         connecting.join().unwrap();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lapwing.h"
+#include "testing/c_structs.h"
 #include "tests/conformance/bindings/c/step.h"
 
 namespace lapwing::conformance {
@@ -67,27 +68,6 @@ Lines interrupt(Handles<Handle>& handles, const Step& step, void (*interrupt_han
   if (handle == nullptr) return line(LAPWING_ERROR_MISUSE);
   interrupt_handle(handle);
   return line(LAPWING_OK);
-}
-
-// A struct that says its size, all else zero.
-template <typename Struct>
-Struct sized() {
-  Struct made{};
-  made.struct_size = sizeof made;
-  return made;
-}
-// Options begin with their defaults.
-template <>
-inline lapwing_publisher_options sized() {
-  return LAPWING_PUBLISHER_OPTIONS_INIT;
-}
-template <>
-inline lapwing_subscriber_options sized() {
-  return LAPWING_SUBSCRIBER_OPTIONS_INIT;
-}
-template <>
-inline lapwing_channel_options sized() {
-  return LAPWING_CHANNEL_OPTIONS_INIT;
 }
 
 Handles<lapwing_subscriber>& subscribers();

@@ -34,7 +34,7 @@ pub struct ChannelOptions {
     pub no_membarrier: bool,
     /// Replies after their call's end are delivered, marked late.
     pub late_replies: bool,
-    /// Of connect: for how long it tries again while nobody listens. `None`: until the timeout.
+    /// How long connect keeps trying while nobody listens. `None`: until the timeout.
     /// Default: zero, which does not try again.
     pub retry: Option<Duration>,
 }

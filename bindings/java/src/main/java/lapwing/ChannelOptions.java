@@ -82,7 +82,7 @@ public final class ChannelOptions {
     return flag(C.CHANNEL_PEER_UID, true);
   }
 
-  /** Of connect: for how long it tries again while nobody listens; zero by default. */
+  /** How long connect keeps trying while nobody listens; zero by default. */
   public ChannelOptions retry(Duration retry) {
     this.retry = Options.span("retry", retry);
     return this;
