@@ -44,7 +44,7 @@ absl::Status run(const std::string& directory, std::uint64_t backlog, const std:
   if (!feed.ok()) return feed.status();
   PublisherOptions options;
   options.directory = directory;
-  options.schema = (*feed)->description().schema;
+  options.schema_name = (*feed)->description().schema;
   options.record_bytes = (*feed)->description().record_bytes;
   options.metadata = (*feed)->description().metadata;
   options.source_id = (*feed)->description().source_id;

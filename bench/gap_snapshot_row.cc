@@ -40,7 +40,7 @@ class Market {
  public:
   Market(const Setting& setting, const std::string& directory)
       : publisher_(value_or_fail(Publisher::open({.directory = directory,
-                                                  .schema = dbn::kSchemaMbo,
+                                                  .schema_name = dbn::kSchemaMbo,
                                                   .record_bytes = sizeof(dbn::MboMsg),
                                                   .capacity = capacity_for(setting),
                                                   .ring_directory = setting.ring_directory}))),

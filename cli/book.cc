@@ -170,12 +170,12 @@ absl::Status Book::take_records(const FollowedRecords& records) {
 }
 
 absl::Status Book::take_event(const Event& event) {
-  if (auto status = check_schema(event.schema); !status.ok()) return status;
+  if (auto status = check_schema(event.schema_name); !status.ok()) return status;
   const bool begins = event.kind == EventKind::kSession || event.kind == EventKind::kReset;
   if (begins) view_ = BookFormat(options_.follow.bus, event.session_id);
   if (filter_ && begins) {
     const absl::Status chosen =
-        filter_->begin(options_.follow.bus, event.description.get(), event.session_id);
+        filter_->begin(options_.follow.bus, event.schema.get(), event.session_id);
     if (!chosen.ok()) return chosen;
   }
   if (event.is_first_session) {

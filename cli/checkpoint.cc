@@ -100,7 +100,7 @@ absl::StatusOr<CheckpointerOptions> CheckpointCommand::checkpointer_options() {
   if (!subscriber.ok()) return subscriber.status();
   CheckpointerOptions options;
   options.subscriber = *std::move(subscriber);
-  options.fold_name = options_.fold;
+  options.fold = options_.fold;
   options.keep = options_.keep;
   options.prune_journal = options_.prune_journal;
   options.log = [this](const LogEntry& entry) { say_beside_progress(entry); };

@@ -39,7 +39,7 @@ absl::StatusOr<Start> parse_from(const std::string& from) {
   absl::string_view rest = from;
   if (absl::ConsumePrefix(&rest, "seq:")) {
     Sequence n = 0;
-    if (absl::SimpleAtoi(rest, &n) && n > 0) return Start::at(n);
+    if (absl::SimpleAtoi(rest, &n) && n > 0) return Start::sequence(n);
   } else if (absl::ConsumePrefix(&rest, "snapshot:")) {
     if (!rest.empty()) return Start::snapshot(std::string(rest));
   } else if (absl::ConsumePrefix(&rest, "after:")) {
@@ -207,8 +207,8 @@ void Loop::print_schema_note(const std::string& note) {
 
 bool Loop::take_event(const Event& event) {
   if (event.kind == EventKind::kSession || event.kind == EventKind::kReset) {
-    schema_ = event.schema;
-    description_ = event.description;
+    schema_ = event.schema_name;
+    description_ = event.schema;
     record_bytes_ = event.record_bytes;
     rows_.resize(kBatchRecords * record_bytes_);
     print_schema_note(event.schema_note);

@@ -140,8 +140,8 @@ absl::StatusOr<PublisherOptions> Publish::publisher_options() {
   const FeedDescription& feed = feed_->description();
   PublisherOptions publisher;
   publisher.directory = options_.bus;
-  publisher.description = feed.records;
-  publisher.schema = feed.schema;
+  publisher.schema = feed.records;
+  publisher.schema_name = feed.schema;
   publisher.record_bytes = feed.record_bytes;
   publisher.metadata = feed.metadata;
   publisher.source_id = feed.source_id;

@@ -107,8 +107,8 @@ absl::Status StateCommand::open() {
   if (!bus.ok()) return bus.status();
   const absl::StatusOr<RecordIdentity> records = checked_records(*bus);
   if (!records.ok()) return records.status();
-  absl::StatusOr<Checkpoint> opened = Checkpoint::open(
-      {.directory = options_.bus, .fold_name = options_.fold, .as_of = options_.at});
+  absl::StatusOr<Checkpoint> opened =
+      Checkpoint::open({.directory = options_.bus, .fold = options_.fold, .as_of = options_.at});
   if (!opened.ok()) return opened.status();
   checkpoint_.emplace(*std::move(opened));
   description_ = records->description;
@@ -225,7 +225,7 @@ Json StateCommand::describe() const {
   return {{"checkpoint", info.path},
           {"fold", info.fold},
           {"fold_version", info.fold_version},
-          {"schema", info.schema},
+          {"schema", info.schema_name},
           {"journal", info.journal_id.hex()},
           {"session", info.session_id.hex()},
           {"as_of", info.as_of},

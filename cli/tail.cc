@@ -135,7 +135,7 @@ absl::Status Tail::show_state(std::span<const std::byte> entry, const Subscriber
   const bool is_record = leading == subscriber.record_bytes();
   const Sequence place = subscriber.fold()->place_of(entry);
   if (is_record) entry = entry.first(leading);
-  if (is_record) set_format(subscriber.description());
+  if (is_record) set_format(subscriber.schema());
   const RecordFormat as_bytes;
   const RecordFormat& shown = is_record ? format_ : as_bytes;
   if (output_ == OutputFormat::kText) std::cout << "state " << shown.text(place, entry) << '\n';
@@ -215,7 +215,7 @@ int Tail::run() {
     const bool begins = event.kind == EventKind::kSession || event.kind == EventKind::kReset;
     if (!filter_ || !begins) return show_event(event);
     const absl::Status chosen =
-        filter_->begin(options_.follow.bus, event.description.get(), event.session_id);
+        filter_->begin(options_.follow.bus, event.schema.get(), event.session_id);
     return chosen.ok() ? show_event(event) : chosen;
   };
   catch_stop_signals();

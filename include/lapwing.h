@@ -183,7 +183,7 @@ typedef struct lapwing_schema {
  * fold. `name` is ignored where a directory is given.
  * *schema is filled in, also with too-small. `fields` gets schema->field_count of them, in the order
  * of their offsets; `text` gets the whole description in JSON, names of values included, which is
- * what the options `description` and `expect` below take. Both may be NULL, with a size of 0.
+ * what the options `schema` and `expect` below take. Both may be NULL, with a size of 0.
  * Errors: not-found (no such schema; the bus's records are not described), no-bus, too-small,
  * invalid-argument, damaged, system. */
 LAPWING_API lapwing_result lapwing_schema_fields(const char *directory, const char *name,
@@ -231,9 +231,9 @@ typedef struct lapwing_publisher_options {
   uint32_t flags;
   const char *directory;   /* of the bus; made if it is missing */
   const char *name;        /* NULL: the directory's last component */
-  const char *schema;      /* NULL: that of the description, else "bytes" */
-  const char *description; /* JSON (lapwing_schema_fields); NULL: none, or the shipped schema's */
-  uint32_t record_bytes;   /* 8 to 4,088; 0: that of the description, else 56 */
+  const char *schema_name; /* of a shipped schema or your own; NULL: that of `schema`, else "bytes" */
+  const char *schema;      /* JSON (lapwing_schema_fields); NULL: none, or the shipped one */
+  uint32_t record_bytes;   /* 8 to 4,088; 0: as `schema` has it, else 56 */
   uint32_t group;          /* gid, with LAPWING_PUBLISHER_GROUP */
   uint64_t capacity;       /* slots, a power of two; 0: what fits, up to 1,048,576 */
   const char *ring_directory;    /* NULL: the bus directory on tmpfs, else one in /dev/shm */
@@ -375,11 +375,11 @@ typedef struct lapwing_event {
   lapwing_id session_id;
   uint64_t state_entries; /* snapshot-complete: of the state */
   uint32_t is_first_session; /* session: 1 for the first */
-  uint32_t is_described;     /* 1: lapwing_schema_fields of the bus has the fields */
+  uint32_t is_described;     /* 1: lapwing_subscriber_schema has the fields */
   uint32_t is_filtered; /* 1: records of other instruments are left out, so a jump in the sequences
                            says nothing about losses */
   uint32_t is_skipped;  /* gap: 1: nothing of the range follows */
-  char schema[32];
+  char schema_name[32];
   char fold[32]; /* of the state that was loaded */
   char text[512]; /* in words: why, which checkpoint, how a session ended */
 } lapwing_event;
@@ -479,7 +479,7 @@ typedef struct lapwing_ages { /* ns from the publishing of a record to its deliv
 typedef struct lapwing_subscriber_info {
   uint32_t struct_size;
   uint32_t record_bytes; /* of the session that was delivered last; 0: none was */
-  char schema[32];
+  char schema_name[32];
   char fold[32]; /* from the first entry of a state on */
   lapwing_id journal_id; /* of position(): the two ids */
   lapwing_id session_id;
@@ -569,7 +569,7 @@ LAPWING_API_V void lapwing_cursor_destroy(lapwing_cursor **cursor);
 typedef struct lapwing_history_info { /* as of the call */
   uint32_t struct_size;
   uint32_t record_bytes;
-  char schema[32];
+  char schema_name[32];
   lapwing_id journal_id;
   uint64_t oldest;   /* that retention has kept */
   uint64_t archived; /* the newest that can be read */

@@ -22,7 +22,7 @@ namespace {
 PublisherSetUp described(const TemporaryDirectory& directory, Schema schema) {
   PublisherSetUp options = options_for(directory);
   options.record_bytes = PublisherOptions().record_bytes;
-  options.description = std::move(schema);
+  options.schema = std::move(schema);
   return options;
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("Without a journal the description is in the ring's header and in bus.
 TEST_CASE("A schema that Lapwing ships is described without being asked to") {
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
   PublisherSetUp options = options_for(directory);
-  options.schema = dbn::kSchemaMbo;
+  options.schema_name = dbn::kSchemaMbo;
   run_session(options);
   CHECK(Schema::parse(bus_of(options).description).value() == known_schema(dbn::kSchemaMbo));
   CHECK(last_begin(options).schema_hash == known_schema(dbn::kSchemaMbo)->hash());
@@ -119,19 +119,19 @@ TEST_CASE("A journal goes on with the same description, with a later version, or
   PublisherSetUp options = described(directory, schema_of<Signal>());
   run_session(options);
   run_session(options);
-  options.description = later_signal();
+  options.schema = later_signal();
   run_session(options);
   CHECK(last_begin(options).schema_hash == later_signal().hash());
 
   SECTION("what it had last, where none is given") {
-    options.description.reset();
-    options.schema = "desk.signal";
+    options.schema.reset();
+    options.schema_name = "desk.signal";
     run_session(options);
     CHECK(last_begin(options).schema_hash == later_signal().hash());
     CHECK(Schema::parse(bus_of(options).description).value() == later_signal());
   }
   SECTION("not with an earlier one again") {
-    options.description = schema_of<Signal>();
+    options.schema = schema_of<Signal>();
     const absl::Status refused = refusal(options);
     CHECK(errc_of(refused) == Errc::kRecordSize);
     CHECK(says(refused, "field size is missing"));
@@ -141,9 +141,9 @@ TEST_CASE("A journal goes on with the same description, with a later version, or
 TEST_CASE("A journal of undescribed records goes on with a description") {
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
   PublisherSetUp options = options_for(directory);
-  options.schema = "desk.signal";
+  options.schema_name = "desk.signal";
   run_session(options);
-  options.description = schema_of<Signal>();
+  options.schema = schema_of<Signal>();
   run_session(options);
   CHECK(last_begin(options).schema_hash == schema_of<Signal>().hash());
 }
@@ -152,7 +152,7 @@ TEST_CASE("A field that was moved, renamed, resized or retyped does not go on, a
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
   PublisherSetUp options = described(directory, schema_of<Signal>());
   run_session(options);
-  Schema& changed = *options.description;
+  Schema& changed = *options.schema;
   const Field fair_value = *changed.find("fair_value");
   REQUIRE(changed.fields[3] == fair_value);
   std::string why;
@@ -192,11 +192,11 @@ TEST_CASE("A journal that has lost its description does not go on as something e
   SECTION("the file is another text") {
     std::ofstream(file) << later_signal().text();
   }
-  options.description = later_signal();
+  options.schema = later_signal();
   CHECK(errc_of(refusal(options)) == Errc::kDamaged);
   CHECK(says(refusal(options), file));
   // The same one is written again.
-  options.description = schema_of<Signal>();
+  options.schema = schema_of<Signal>();
   run_session(options);
   PosixDisk disk;
   CHECK(read_kept_schema(disk, bus_of(options).journal_root, schema_of<Signal>().hash()).ok());
@@ -207,7 +207,7 @@ TEST_CASE("Options that contradict the description are refused, and nothing is m
   PublisherSetUp options = described(directory, schema_of<Signal>());
   std::string why;
   SECTION("another name") {
-    options.schema = "desk.quote";
+    options.schema_name = "desk.quote";
     why = "schema is desk.quote, and the description says desk.signal";
   }
   SECTION("another size") {
@@ -215,16 +215,16 @@ TEST_CASE("Options that contradict the description are refused, and nothing is m
     why = "record_bytes is 64, and the description says 56";
   }
   SECTION("no description") {
-    options.description->fields[1].offset = 4;
+    options.schema->fields[1].offset = 4;
     why = "instrument";
   }
   SECTION("a shipped name") {
-    options.description->name = dbn::kSchemaMbo;
+    options.schema->name = dbn::kSchemaMbo;
     why = "Lapwing ships the schema dbn.mbo";
   }
   SECTION("a version that Lapwing does not ship") {
-    options.description = known_schema(dbn::kSchemaMbo);
-    options.description->version = 9;
+    options.schema = known_schema(dbn::kSchemaMbo);
+    options.schema->version = 9;
     why = "has no version 9";
   }
   const absl::Status refused = refusal(options);
@@ -313,8 +313,8 @@ TEST_CASE("The bus's description is the one that its journal has kept") {
   const TemporaryDirectory directory{TemporaryDirectory::in_memory()};
   PublisherSetUp options = described(directory, schema_of<Signal>());
   run_session(options);
-  options.description.reset();
-  options.schema = "desk.signal";
+  options.schema.reset();
+  options.schema_name = "desk.signal";
   options.record_bytes = sizeof(Signal);
   const auto publisher = open_publisher(options);
   CHECK(!publisher->publish(Other{}).ok());

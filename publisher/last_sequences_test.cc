@@ -31,7 +31,7 @@ void leave_void_through(const PublisherSetUp& options, Sequence last) {
   begin.slot_bytes = slot_bytes_for(sizeof(Record));
   begin.record_bytes = sizeof(Record);
   begin.segment_slots = options.segment_bytes / begin.slot_bytes;
-  set_text(begin.schema, options.schema);
+  set_text(begin.schema, options.schema_name);
   REQUIRE(sessions->append(begin).ok());
   SessionEntry reserve{};
   reserve.kind = SessionEntryKind::kReserve;

@@ -99,7 +99,7 @@ void craft_journal(const PublisherSetUp& options, const Id128& session,
   begin.slot_bytes = slot_bytes_for(options.record_bytes);
   begin.record_bytes = options.record_bytes;
   begin.segment_slots = options.segment_bytes / begin.slot_bytes;
-  set_text(begin.schema, options.schema);
+  set_text(begin.schema, options.schema_name);
   set_text(begin.ring_path, ring_path);
   REQUIRE(sessions.append(begin).ok());
   SessionEntry reserve = begin;

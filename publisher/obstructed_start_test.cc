@@ -32,7 +32,7 @@ class ClosedBus {
  public:
   explicit ClosedBus(std::optional<Schema> schema = std::nullopt)
       : options_(options_for(directory_)) {
-    options_.description = std::move(schema);
+    options_.schema = std::move(schema);
     fs::create_directory(rings_.path() + "/r");
     options_.ring_directory = rings_.path() + "/r";
     REQUIRE(start().ok());
@@ -61,8 +61,8 @@ class ClosedBus {
   Sequence first() const { return first_; }
   // The next publishers leave it to the journal what the records are.
   void describe_no_more() {
-    options_.schema = options_.description->name;
-    options_.description.reset();
+    options_.schema_name = options_.schema->name;
+    options_.schema.reset();
   }
   VerifyReport verify() {
     const auto report = verify_journal(disk_, root(), nullptr, {*boot_id(), no_ring()});

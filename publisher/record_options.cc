@@ -13,8 +13,8 @@ namespace {
 absl::Status contradicts(const char* option, const std::string& given,
                          const std::string& described) {
   return make_error(Errc::kInvalidArgument,
-                    absl::StrCat(option, " is ", given, ", and the description says ", described,
-                                 ": leave ", option, " out, the description gives it"));
+                    absl::StrCat(option, " is ", given, ", but the schema has ", described,
+                                 ". Leave ", option, " out"));
 }
 
 // Records under a shipped name are what everybody takes them for.
@@ -29,34 +29,33 @@ absl::Status check_shipped(const Schema& description) {
                                  ": give your own schema another name"));
 }
 
-absl::Status take_description(PublisherOptions& options) {
-  const Schema& description = *options.description;
-  if (absl::Status valid = description.check(); !valid.ok()) return valid;
+absl::Status take_schema(PublisherOptions& options) {
+  const Schema& schema = *options.schema;
+  if (absl::Status valid = schema.check(); !valid.ok()) return valid;
   const PublisherOptions unset;
-  if (options.schema != unset.schema && options.schema != description.name) {
-    return contradicts("schema", options.schema, description.name);
+  if (options.schema_name != unset.schema_name && options.schema_name != schema.name) {
+    return contradicts("schema_name", options.schema_name, schema.name);
   }
-  if (options.record_bytes != unset.record_bytes &&
-      options.record_bytes != description.record_bytes) {
+  if (options.record_bytes != unset.record_bytes && options.record_bytes != schema.record_bytes) {
     return contradicts("record_bytes", absl::StrCat(options.record_bytes),
-                       absl::StrCat(description.record_bytes));
+                       absl::StrCat(schema.record_bytes));
   }
-  options.schema = description.name;
-  options.record_bytes = description.record_bytes;
-  return check_shipped(description);
+  options.schema_name = schema.name;
+  options.record_bytes = schema.record_bytes;
+  return check_shipped(schema);
 }
 
 }  // namespace
 
 absl::Status settle_record_options(PublisherOptions& options) {
-  if (options.description) return take_description(options);
-  const std::optional<Schema> newest = known_schema(options.schema);
+  if (options.schema) return take_schema(options);
+  const std::optional<Schema> newest = known_schema(options.schema_name);
   if (!newest) return absl::OkStatus();
-  options.description = known_schema_of_size(options.schema, options.record_bytes);
-  if (options.description) return absl::OkStatus();
+  options.schema = known_schema_of_size(options.schema_name, options.record_bytes);
+  if (options.schema) return absl::OkStatus();
   return make_error(
       Errc::kRecordSize,
-      absl::StrCat("records of ", options.record_bytes, " bytes are not ", options.schema,
+      absl::StrCat("records of ", options.record_bytes, " bytes are not ", options.schema_name,
                    ", whose records have ", newest->record_bytes,
                    ": give the schema another name, or publish records of that size"));
 }

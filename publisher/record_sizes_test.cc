@@ -96,7 +96,7 @@ TEST_CASE("A schema that ships is refused with records of another size, before a
   options.capacity = 0;
   const auto [schema, right] = GENERATE(std::pair("dbn.mbo", 56u), std::pair("dbn.trades", 48u),
                                         std::pair("dbn.mbp-1", 80u), std::pair("kv16", 16u));
-  options.schema = schema;
+  options.schema_name = schema;
   for (const std::uint32_t wrong : {right - 8, right + 8, 2 * right}) {
     options.record_bytes = wrong;
     const absl::Status refused = closing(open_with_seams(options)).status();
@@ -106,7 +106,7 @@ TEST_CASE("A schema that ships is refused with records of another size, before a
   }
   options.record_bytes = right;
   CHECK(open_publisher(options)->close().ok());
-  options.schema = "my.own";
+  options.schema_name = "my.own";
   options.directory += "-other";
   options.record_bytes = right + 8;
   CHECK(open_publisher(options)->close().ok());

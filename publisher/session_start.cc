@@ -119,7 +119,7 @@ absl::Status check_space(const char* what, const std::string& directory, std::ui
 class Starter {
  public:
   explicit Starter(const PublisherSetUp& options)
-      : options_(options), places_(options), description_(options.description) {}
+      : options_(options), places_(options), description_(options.schema) {}
 
   absl::StatusOr<StartedSession> run();
 
@@ -153,7 +153,9 @@ class Starter {
     return absl::StrCat(places_.journal_root(), "/", journal_id_.hex());
   }
 
-  SchemaLabel label() const { return {options_.schema, description_ ? description_->hash() : 0}; }
+  SchemaLabel label() const {
+    return {options_.schema_name, description_ ? description_->hash() : 0};
+  }
   void step(const char* name) const {
     if (options_.on_step) options_.on_step(name);
   }
@@ -443,18 +445,18 @@ absl::Status Starter::check_continuation() {
   if (!session_.settled.geometry || last == nullptr) return absl::OkStatus();
   const std::string schema = get_text(last->begin.schema);
   if (session_.settled.geometry->record_bytes == options_.record_bytes &&
-      schema == options_.schema) {
+      schema == options_.schema_name) {
     const std::uint64_t described =
         newest_description(*session_.sessions, session_.settled.journal_id);
     // A shipped schema is what it is, whichever release has given names to more of its values.
-    const bool is_shipped = known_schema(options_.schema).has_value();
+    const bool is_shipped = known_schema(options_.schema_name).has_value();
     return described == 0 || is_shipped ? absl::OkStatus() : continue_description(described);
   }
   return make_error(Errc::kRecordSize,
                     absl::StrCat("the journal ", places_.journal_root(), " holds records of ",
                                  session_.settled.geometry->record_bytes, " bytes, schema ", schema,
                                  ", but the feed brings ", options_.record_bytes, " bytes, schema ",
-                                 options_.schema,
+                                 options_.schema_name,
                                  ": use another bus directory for this feed, or move the old "
                                  "journal away"));
 }
@@ -655,7 +657,7 @@ absl::Status Starter::describe() {
   const RingHeader& ring = session_.ring->header();
   BusDescription& bus = session_.description;
   bus.name = get_text(ring.bus_name);
-  bus.schema = options_.schema;
+  bus.schema = options_.schema_name;
   bus.restamped = options_.restamped;
   bus.description = description_ ? description_->text() : "";
   bus.ring_path = session_.ring->path();

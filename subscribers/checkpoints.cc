@@ -39,7 +39,7 @@ struct CheckpointPlace {
 
 // The one way to a file that a user opens: whoever put it there is checked first.
 absl::StatusOr<CheckpointPlace> find_place(const CheckpointOptions& options) {
-  if (absl::Status valid = check_fold_choice(options.fold_name, options.fold); !valid.ok()) {
+  if (absl::Status valid = check_fold_choice(options.fold, options.own_fold); !valid.ok()) {
     return valid;
   }
   const absl::StatusOr<BusDescription> bus = read_bus_description(options.directory);
@@ -51,7 +51,7 @@ absl::StatusOr<CheckpointPlace> find_place(const CheckpointOptions& options) {
   }
   const absl::StatusOr<Attachment> remains = Attachment::to_remains(options.directory, *bus);
   if (!remains.ok()) return remains.status();
-  const auto fold = choose_fold(options.fold, options.fold_name, remains->records());
+  const auto fold = choose_fold(options.own_fold, options.fold, remains->records());
   if (!fold.ok()) return fold.status();
   std::string directory = checkpoint_directory(options.directory, (*fold)->shape().name);
   if (absl::Status trusted = check_checkpoint_directory(directory); !trusted.ok()) return trusted;
@@ -67,7 +67,7 @@ CheckpointInfo info_of(const CheckpointHeader& header, std::string path) {
           .session_id = header.session_id,
           .fold = get_text(header.fold),
           .fold_version = header.fold_version,
-          .schema = get_text(header.schema),
+          .schema_name = get_text(header.schema),
           .record_bytes = header.record_bytes,
           .entries = header.entry_count,
           .entry_bytes = header.entry_bytes,

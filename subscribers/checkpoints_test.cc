@@ -22,7 +22,7 @@ struct KeptBus {
     bus.archive(1000);
   }
   CheckpointOptions options(Sequence as_of = kNoSequence) const {
-    return {.directory = bus.directory(), .fold = fold, .as_of = as_of};
+    return {.directory = bus.directory(), .own_fold = fold, .as_of = as_of};
   }
   std::string write(Sequence as_of) const { return write_checkpoint(bus, *fold, as_of); }
   absl::Status open_status() const { return Checkpoint::open(options()).status(); }
@@ -62,7 +62,7 @@ TEST_CASE("The newest checkpoint is opened, with what its header says and every 
   CHECK(info.path == path);
   CHECK(info.as_of == 900);
   CHECK(info.fold == "last");
-  CHECK(info.schema == "bytes");
+  CHECK(info.schema_name == "bytes");
   CHECK(info.record_bytes == 56);
   CHECK(info.entry_bytes == sizeof(TestFold::Entry));
   CHECK(info.journal_id == kept.bus.journal.current_journal_id());
@@ -159,15 +159,17 @@ TEST_CASE("There is no checkpoint of no bus, of a bus without a journal, or of a
   CHECK(errc_of(Checkpoint::open({.directory = "./nowhere"}).status()) == Errc::kNoBus);
   const KeptBus kept;
   CHECK(errc_of(kept.open_status()) == Errc::kNotFound);
-  CHECK(errc_of(Checkpoint::open({.directory = kept.bus.directory(), .fold_name = "orders"})
-                    .status()) == Errc::kInvalidArgument);
+  CHECK(errc_of(Checkpoint::open({.directory = kept.bus.directory(), .fold = "orders"}).status()) ==
+        Errc::kInvalidArgument);
   auto other = std::make_shared<TestFold>();
   other->shape_to_spoil().record_bytes = 48;
-  CHECK(errc_of(Checkpoint::open({.directory = kept.bus.directory(), .fold = other}).status()) ==
-        Errc::kInvalidArgument);
+  CHECK(
+      errc_of(Checkpoint::open({.directory = kept.bus.directory(), .own_fold = other}).status()) ==
+      Errc::kInvalidArgument);
   TestBus without(/*with_journal=*/false);
   without.start();
-  CHECK(errc_of(Checkpoint::open({.directory = without.directory(), .fold = kept.fold}).status()) ==
+  CHECK(errc_of(
+            Checkpoint::open({.directory = without.directory(), .own_fold = kept.fold}).status()) ==
         Errc::kNoJournal);
 }
 
@@ -175,11 +177,11 @@ TEST_CASE("A checkpoint is asked for by the fold's name or by the fold, not by b
   const KeptBus kept;
   kept.write(900);
   CheckpointOptions both = kept.options();
-  both.fold_name = kFoldLatest;
+  both.fold = kFoldLatest;
   for (const absl::Status& refused :
        {Checkpoint::open(both).status(), Checkpoint::list(both).status()}) {
     CHECK(errc_of(refused) == Errc::kInvalidArgument);
-    CHECK(contains(std::string(refused.message()), "fold_name"));
+    CHECK(contains(std::string(refused.message()), "own_fold"));
     CHECK(contains(std::string(refused.message()), "and fold ("));
   }
   CHECK(kept.open_status().ok());

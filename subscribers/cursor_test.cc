@@ -77,11 +77,11 @@ TEST_CASE("A durable cursor commits as any other") {
 TEST_CASE("A start resumes where the cursor is, and begins otherwise where it is nowhere") {
   const Place place;
   Cursor cursor = place.open();
-  const Start first = Start::resume(cursor, Start::at(42));
+  const Start first = Start::resume(cursor, Start::sequence(42));
   CHECK(first.kind == Start::Kind::kSequence);
   CHECK(first.value == 42);
   REQUIRE(cursor.commit(position_of(7)).ok());
-  const Start next = Start::resume(cursor, Start::at(42));
+  const Start next = Start::resume(cursor, Start::sequence(42));
   CHECK(next.kind == Start::Kind::kAfter);
   CHECK(next.position == position_of(7));
   CHECK(next.value == 0);

@@ -43,9 +43,9 @@ TEST_CASE("The first event has the description of the records") {
   bus.publish(5);
   Trace trace(bus, expecting(bus, schema_of<Signal>()));
   REQUIRE(trace.until(EventKind::kSession));
-  REQUIRE(trace.subscriber.description() != nullptr);
-  CHECK(*trace.subscriber.description() == schema_of<Signal>());
-  CHECK(trace.subscriber.schema() == "desk.signal");
+  REQUIRE(trace.subscriber.schema() != nullptr);
+  CHECK(*trace.subscriber.schema() == schema_of<Signal>());
+  CHECK(trace.subscriber.schema_name() == "desk.signal");
   CHECK(trace.schema_note.empty());
   CHECK(trace.until_record(5));
 }
@@ -58,7 +58,7 @@ TEST_CASE("What a killed publisher left has its description") {
   bus.kill();
   Trace trace(bus, expecting(bus, schema_of<Signal>()));
   REQUIRE(trace.until_record(5));
-  CHECK(*trace.subscriber.description() == schema_of<Signal>());
+  CHECK(*trace.subscriber.schema() == schema_of<Signal>());
 }
 
 TEST_CASE("A subscriber of an earlier version reads a later one, not the other way round") {
@@ -68,7 +68,7 @@ TEST_CASE("A subscriber of an earlier version reads a later one, not the other w
   bus.publish(5);
   Trace trace(bus, expecting(bus, schema_of<Signal>()));
   REQUIRE(trace.until_record(5));
-  CHECK(trace.subscriber.description()->version == 2);
+  CHECK(trace.subscriber.schema()->version == 2);
 
   TestBus earlier;
   describe_as(earlier, schema_of<Signal>());
@@ -142,17 +142,17 @@ TEST_CASE("A successor with the same description keeps the object, another one d
   bus.start();
   Trace trace(bus, bus.options(Start::oldest()));
   REQUIRE(trace.until(EventKind::kCaughtUp));
-  const std::shared_ptr<const Schema> first = trace.subscriber.description();
+  const std::shared_ptr<const Schema> first = trace.subscriber.schema();
   bus.close();
   if (GENERATE(true, false)) {
     bus.start();
     REQUIRE(trace.until(EventKind::kSession));
-    CHECK(trace.subscriber.description() == first);
+    CHECK(trace.subscriber.schema() == first);
   } else {
     describe_as(bus, later_signal());
     bus.start();
     REQUIRE(trace.until(EventKind::kSession));
-    CHECK(trace.subscriber.description() != first);
+    CHECK(trace.subscriber.schema() != first);
   }
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("The journal has the description where bus.json has lost it") {
     REQUIRE(keep_schema(disk, bus.journal.root(), schema_of<Signal>()).ok());
     Trace trace(bus, expecting(bus, schema_of<Signal>()));
     REQUIRE(trace.until(EventKind::kSession));
-    CHECK(*trace.subscriber.description() == schema_of<Signal>());
+    CHECK(*trace.subscriber.schema() == schema_of<Signal>());
   }
   SECTION("it is nowhere") {
     const absl::Status ended = end_of(bus, expecting(bus, schema_of<Signal>()));
@@ -175,8 +175,8 @@ TEST_CASE("The journal has the description where bus.json has lost it") {
     // Whoever expects nothing reads on, and is told.
     Trace trace(bus, bus.options(Start::oldest()));
     REQUIRE(trace.until(EventKind::kSession));
-    CHECK(trace.subscriber.description() == nullptr);
-    CHECK(trace.subscriber.schema() == "desk.signal");
+    CHECK(trace.subscriber.schema() == nullptr);
+    CHECK(trace.subscriber.schema_name() == "desk.signal");
     CHECK(trace.schema_note.find("cannot be read") != std::string::npos);
   }
 }
@@ -209,8 +209,8 @@ TEST_CASE("Records that cannot be what the bus says of them are plain bytes") {
   bus.publish(3);
   Trace trace(bus, bus.options(Start::oldest()));
   REQUIRE(trace.until(EventKind::kSession));
-  CHECK(trace.subscriber.schema() == "bytes");
-  CHECK(trace.subscriber.description() == nullptr);
+  CHECK(trace.subscriber.schema_name() == "bytes");
+  CHECK(trace.subscriber.schema() == nullptr);
   INFO(trace.schema_note);
   CHECK(trace.schema_note.find(why) != std::string::npos);
   CHECK(trace.until_record(3));
@@ -222,7 +222,7 @@ TEST_CASE("A bus of a release that describes nothing has the descriptions that L
   bus.start();
   Trace trace(bus, expecting(bus, *known_schema("dbn.mbo")));
   REQUIRE(trace.until(EventKind::kSession));
-  CHECK(*trace.subscriber.description() == *known_schema("dbn.mbo"));
+  CHECK(*trace.subscriber.schema() == *known_schema("dbn.mbo"));
 }
 
 TEST_CASE("What is expected has to be a description") {

@@ -213,10 +213,10 @@ TEST_CASE("A subscriber that missed a whole session of a failed journal gets tha
 TEST_CASE("A start at a sequence is in the newest journal, or in the one that is named") {
   TestBus bus;
   start_second(bus);
-  Trace newest(bus, bus.options(Start::at(11)));
+  Trace newest(bus, bus.options(Start::sequence(11)));
   REQUIRE(newest.until(EventKind::kCaughtUp));
   CHECK(newest.lines == Lines{"11..20", "caught-up 20"});
-  Start start = Start::at(1491);
+  Start start = Start::sequence(1491);
   start.journal = journal_of(1);
   Trace named(bus, bus.options(start));
   REQUIRE(named.until(EventKind::kCaughtUp));

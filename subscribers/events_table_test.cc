@@ -83,7 +83,7 @@ struct Setting {
   SubscriberOptions options(Start start, OnGap on_gap) const {
     SubscriberOptions options = bus.options(std::move(start));
     options.on_gap = on_gap;
-    if (on_gap == OnGap::kSnapshot) options.start.fold = fold;
+    if (on_gap == OnGap::kSnapshot) options.start.own_fold = fold;
     return options;
   }
   TestBus bus;
@@ -106,7 +106,7 @@ std::vector<NamedStart> starts(const std::shared_ptr<TestFold>& fold) {
   return {
       {"live", Start::live()},
       {"oldest", Start::oldest()},
-      {"at(300)", Start::at(300)},
+      {"at(300)", Start::sequence(300)},
       {"snapshot", Start::snapshot(fold)},
       {"after(450)", Start::after({JournalFixture::journal_id(), fixture_id(1), 450})},
   };
@@ -193,7 +193,7 @@ std::string items_of(const Happening& happening, const NamedStart& start, OnGap 
   Setting setting;
   SubscriberOptions options = setting.options(start.start, on_gap);
   options.behind_records = happening.behind_records;
-  if (options.start.kind == Start::Kind::kSnapshot) options.start.fold = setting.fold;
+  if (options.start.kind == Start::Kind::kSnapshot) options.start.own_fold = setting.fold;
   Trace trace(setting.bus, options);
   REQUIRE(trace.until(EventKind::kCaughtUp));
   trace.until_quiet();

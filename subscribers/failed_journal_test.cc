@@ -60,7 +60,7 @@ TEST_CASE("A session that lives on after its journal has failed is joined from a
                                   kArchived + 1, kHead);
   TestBus bus;
   start_failed(bus);
-  Trace trace(bus, bus.options(first == 1 ? Start::oldest() : Start::at(first)));
+  Trace trace(bus, bus.options(first == 1 ? Start::oldest() : Start::sequence(first)));
   REQUIRE(trace.until(EventKind::kCaughtUp));
   CHECK(trace.says("not durable"));
   bus.publish(5);
@@ -149,7 +149,7 @@ TEST_CASE("What the failed journal and the ring both lack is lost to whoever joi
   start_failed(bus);
   bus.publish(2500);  // the ring holds 3977 … 5000
   Trace oldest(bus, bus.options());
-  Trace inside(bus, bus.options(Start::at(kArchived + 100)));
+  Trace inside(bus, bus.options(Start::sequence(kArchived + 100)));
   REQUIRE(oldest.until(EventKind::kCaughtUp));
   REQUIRE(inside.until(EventKind::kCaughtUp));
   CHECK(oldest.lines == Lines{"1..1800", "lost 1801..4103 lapped", "4104..5000", "caught-up 5000"});

@@ -39,12 +39,12 @@ absl::Status Follower::check_fits(const Attachment& found) {
   if (fits.ok() && options_.expect) fits = check_expected(*options_.expect, found.records());
   if (fits.ok() && !joined_) fits = check_start(options_, found);
   if (fits.ok() && options_.on_gap == OnGap::kSnapshot && fold_ == nullptr) {
-    fits = choose_fold(options_.start.fold, options_.start.fold_name, found.records()).status();
+    fits = choose_fold(options_.start.own_fold, options_.start.fold, found.records()).status();
   }
   // Whoever has a state would fold into it what comes.
   if (fits.ok() && fold_ != nullptr) fits = check_fold(fold_->shape(), found.records());
   // A fold that was named goes by the description that it was made of.
-  const bool goes_by_description = fold_ != nullptr && options_.start.fold == nullptr;
+  const bool goes_by_description = fold_ != nullptr && options_.start.own_fold == nullptr;
   if (fits.ok() && goes_by_description && records_.description) {
     fits = check_expected(*records_.description, found.records());
   }
@@ -232,7 +232,7 @@ void Follower::enter_stream() {
 // Of a checkpoint that is newer than `newer_than`; kNoSequence: of any.
 Follower::Turn Follower::begin_snapshot(Sequence newer_than) {
   absl::StatusOr<std::shared_ptr<const Fold>> fold =
-      choose_fold(fold_ != nullptr ? fold_ : options_.start.fold, options_.start.fold_name,
+      choose_fold(fold_ != nullptr ? fold_ : options_.start.own_fold, options_.start.fold,
                   attachment_->records());
   if (!fold.ok()) return end(fold.status());
   snapshot_.emplace(*std::move(fold), options_.directory, newer_than);

@@ -25,7 +25,7 @@ struct Lapped {
     bus.start();
     SubscriberOptions options = bus.options();
     options.on_gap = OnGap::kSnapshot;
-    options.start.fold = fold;
+    options.start.own_fold = fold;
     trace.emplace(bus, options);
     bus.publish(10);
     REQUIRE(trace->until_record(10));
@@ -138,7 +138,7 @@ TEST_CASE("A corrupt slot is a gap of one record, which a state may have, or els
   bus.start();
   SubscriberOptions options = bus.options();
   options.on_gap = OnGap::kSnapshot;
-  options.start.fold = fold;
+  options.start.own_fold = fold;
   Trace trace(bus, options);
   REQUIRE(trace.until(EventKind::kCaughtUp));
   trace.lines.clear();
@@ -259,7 +259,7 @@ TEST_CASE(
 }
 
 TEST_CASE("A fold that no state would be loaded for is refused") {
-  SubscriberOptions options{.directory = "./bus", .start = {.fold_name = "orders"}};
+  SubscriberOptions options{.directory = "./bus", .start = {.fold = "orders"}};
   CHECK(errc_of(Subscriber::open(options).status()) == Errc::kInvalidArgument);
   options.on_gap = OnGap::kSnapshot;
   CHECK(Subscriber::open(options).ok());

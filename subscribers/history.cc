@@ -34,8 +34,8 @@ absl::StatusOr<Attachment> attach_to(Attachment newest, const Id128& journal_id)
 
 HistoryInfo info_of(const Attachment& attachment) {
   const JournalBounds bounds = attachment.bounds();
-  return {.schema = attachment.schema(),
-          .description = attachment.records().description,
+  return {.schema_name = attachment.schema(),
+          .schema = attachment.records().description,
           .record_bytes = attachment.record_bytes(),
           .journal_id = attachment.journal_id(),
           .oldest = bounds.oldest,
@@ -157,8 +157,8 @@ Result<Batch> History::read(Sequence first, std::span<std::byte> rows) {
             .sequence = first,
             .gap = {first, run->gap_last, run->gap_last + 1, run->cause, false},
             .record_bytes = record_bytes,
-            .schema = state.attachment->schema(),
-            .description = state.attachment->records().description,
+            .schema_name = state.attachment->schema(),
+            .schema = state.attachment->records().description,
             .journal_id = state.attachment->journal_id(),
             .text = run->detail});
   return batch;

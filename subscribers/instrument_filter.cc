@@ -107,7 +107,7 @@ absl::Status InstrumentFilter::find_field(const std::string& bus_directory,
     return make_error(Errc::kInvalidArgument,
                       absl::StrCat("nobody has described the records of bus ", bus_directory,
                                    ", so none of them can be chosen by its instrument: describe "
-                                   "them (PublisherOptions::description), or take all of them"));
+                                   "them (PublisherOptions::schema), or take all of them"));
   }
   const Field* const field = find_instrument(*description);
   if (field == nullptr) {

@@ -81,7 +81,7 @@ TEST_CASE("A state after a gap is of the chosen instruments, too") {
   const std::shared_ptr<const Fold> fold = make_fold(kFoldLatest, schema_of<Signal>()).value();
   SubscriberOptions options = bus.choosing({"id:2"});
   options.on_gap = OnGap::kSnapshot;
-  options.start.fold = fold;
+  options.start.own_fold = fold;
   bus.start();
   bus.publish(10);
   InstrumentReader reader(bus, options);
@@ -187,7 +187,7 @@ TEST_CASE("Books of chosen instruments know what was lost, and nothing that was 
     CHECK(reader.book().stale());
   }
   SECTION("at a beginning in the middle") {
-    BookReader reader(bus.choosing({"id:2"}, Start::at(300)));
+    BookReader reader(bus.choosing({"id:2"}, Start::sequence(300)));
     reader.until_quiet(bus);
     CHECK(reader.book().stale());
     CHECK(reader.book().lost_through() == 299);

@@ -295,7 +295,7 @@ TEST_CASE("Records of an older session are chosen by the symbols of its own feed
   Start start = Start::oldest();
   SECTION("from the oldest record") {}
   SECTION("from the middle of a session") {
-    start = Start::at(12);
+    start = Start::sequence(12);
     expected = {16, 22, 27};
   }
   InstrumentReader reader(feeds.bus, feeds.bus.choosing({"ESH4"}, start));

@@ -61,7 +61,7 @@ TEST_CASE("The first event says what records will come") {
   CHECK(first.is_first_session);
   CHECK(first.sequence == 1);
   CHECK(first.record_bytes == 56);
-  CHECK(first.schema == "bytes");
+  CHECK(first.schema_name == "bytes");
   CHECK(first.session_id == bus.ring->header().session_id);
   CHECK(first.journal_id == bus.journal.current_journal_id());
   CHECK(subscriber.record_bytes() == 56);
@@ -271,25 +271,25 @@ TEST_CASE("A start takes no member that its kind does not go by, and one fold") 
   };
   const auto fold = std::make_shared<TestFold>();
   for (const Start& whole :
-       {Start::live(), Start::oldest(), Start::at(7), Start::time(7), Start::snapshot(),
+       {Start::live(), Start::oldest(), Start::sequence(7), Start::time(7), Start::snapshot(),
         Start::snapshot(kFoldLatest), Start::snapshot(fold), Start::after({})}) {
     CHECK(Subscriber::open({.directory = "./nowhere", .start = whole}).ok());
     Start numbered = whole;
     numbered.value = 8;
     if (whole.value == 0) CHECK(says(refusal(numbered), "Start::value is 8, and Start::kind"));
     Start named = whole;
-    named.fold_name = kFoldOrders;
+    named.fold = kFoldOrders;
     if (whole.kind != Start::Kind::kSnapshot) {
-      CHECK(says(refusal(named), "Start::fold or fold_name is given, and Start::kind"));
-    } else if (whole.fold != nullptr) {
-      CHECK(says(refusal(named), "fold_name (orders) and fold ("));
+      CHECK(says(refusal(named), "Start::fold or own_fold is set, but only"));
+    } else if (whole.own_fold != nullptr) {
+      CHECK(says(refusal(named), "fold (orders) and own_fold ("));
     }
     Start folded = whole;
-    folded.fold = fold;
+    folded.own_fold = fold;
     if (whole.kind != Start::Kind::kSnapshot) {
-      CHECK(says(refusal(folded), "Start::fold or fold_name is given, and Start::kind"));
-    } else if (!whole.fold_name.empty()) {
-      CHECK(says(refusal(folded), "fold_name (latest) and fold ("));
+      CHECK(says(refusal(folded), "Start::fold or own_fold is set, but only"));
+    } else if (!whole.fold.empty()) {
+      CHECK(says(refusal(folded), "fold (latest) and own_fold ("));
     }
   }
 }

@@ -32,14 +32,12 @@ CheckpointJudge judge_by(const Attachment& attachment) {
 
 }  // namespace
 
-absl::Status check_fold_choice(const std::string& fold_name,
-                               const std::shared_ptr<const Fold>& fold) {
-  if (fold_name.empty() || fold == nullptr) return absl::OkStatus();
-  return make_error(
-      Errc::kInvalidArgument,
-      absl::StrCat("fold_name (", fold_name, ") and fold (", fold->shape().name,
-                   ") are both given: the name is of a fold that Lapwing ships; leave "
-                   "one of them out"));
+absl::Status check_fold_choice(const std::string& fold,
+                               const std::shared_ptr<const Fold>& own_fold) {
+  if (fold.empty() || own_fold == nullptr) return absl::OkStatus();
+  return make_error(Errc::kInvalidArgument,
+                    absl::StrCat("fold (", fold, ") and own_fold (", own_fold->shape().name,
+                                 ") are both set. Leave one of them out"));
 }
 
 absl::Status check_fold(const FoldShape& shape, const RecordIdentity& records) {

@@ -48,8 +48,8 @@ absl::StatusOr<std::shared_ptr<const Fold>> choose_fold(std::shared_ptr<const Fo
                                                         const RecordIdentity& records);
 
 // Ok unless a fold is asked for by its name and as an object, too. Errors: kInvalidArgument.
-absl::Status check_fold_choice(const std::string& fold_name,
-                               const std::shared_ptr<const Fold>& fold);
+absl::Status check_fold_choice(const std::string& fold,
+                               const std::shared_ptr<const Fold>& own_fold);
 
 class SnapshotJoin {
  public:

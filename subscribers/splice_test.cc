@@ -219,7 +219,7 @@ class History {
     if (below(2) == 0) return join_snapshot();
     expected_ = 1 + below(bus_.next());
     other_history_ = false;  // it has none before it
-    attach(bus_.options(Start::at(expected_)));
+    attach(bus_.options(Start::sequence(expected_)));
     ++events_.joins;
   }
   // The same one, restarted with the position it had stored.

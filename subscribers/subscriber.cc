@@ -27,8 +27,8 @@ struct Subscriber::State {
   Follower follower;
   // As of the last kSession or kReset that was delivered.
   std::uint32_t record_bytes = 0;
-  std::string schema;
-  std::shared_ptr<const Schema> description;
+  std::string schema_name;
+  std::shared_ptr<const Schema> schema;
   Event event;  // of the last item
   ForkWatch fork;
 };
@@ -39,9 +39,9 @@ Event Subscriber::State::event_of(const Due& due) {
   made.sequence = due.sequence;
   made.gap = follower.gap();
   made.record_bytes = follower.record_bytes();
-  made.schema = follower.records().schema;
+  made.schema_name = follower.records().schema;
   made.schema_note = follower.records().note;
-  made.description = follower.records().description;
+  made.schema = follower.records().description;
   made.journal_id = follower.journal_id();
   made.session_id = follower.current_session();
   made.is_first_session = due.event == EventKind::kSession && follower.counters().records == 0 &&
@@ -54,8 +54,8 @@ Event Subscriber::State::event_of(const Due& due) {
   made.text = follower.text();
   if (due.event == EventKind::kSession || due.event == EventKind::kReset) {
     record_bytes = made.record_bytes;
+    schema_name = made.schema_name;
     schema = made.schema;
-    description = made.description;
   }
   return made;
 }
@@ -92,26 +92,26 @@ absl::Status check_start(const Start& start, OnGap on_gap) {
                       "start");
   }
   if (start.value != 0 && start.kind != Kind::kSequence && start.kind != Kind::kTime) {
-    return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("Start::value is ", start.value,
-                                   ", and Start::kind is not that of Start::at() or Start::time(), "
-                                   "which alone go by it; leave it out"));
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat("Start::value is ", start.value,
+                     ", and Start::kind is not that of Start::sequence() or Start::time(), "
+                     "which alone go by it; leave it out"));
   }
   const bool reads_history =
       start.kind == Kind::kOldest || start.kind == Kind::kSequence || start.kind == Kind::kTime;
   if (start.journal && !reads_history) {
     return make_error(Errc::kInvalidArgument,
                       "Start::journal is set, and Start::kind does not use it. Use it with "
-                      "Start::oldest(), Start::at() or Start::time(), or leave it out");
+                      "Start::oldest(), Start::sequence() or Start::time(), or leave it out");
   }
   const bool loads_state = start.kind == Kind::kSnapshot || on_gap == OnGap::kSnapshot;
-  if (!loads_state && (start.fold != nullptr || !start.fold_name.empty())) {
+  if (!loads_state && (start.own_fold != nullptr || !start.fold.empty())) {
     return make_error(Errc::kInvalidArgument,
-                      "Start::fold or fold_name is given, and Start::kind is not that of "
-                      "Start::snapshot(), nor on_gap kSnapshot, which alone go by it; leave it "
-                      "out");
+                      "Start::fold or own_fold is set, but only Start::snapshot() and "
+                      "OnGap::kSnapshot use it. Leave it out");
   }
-  return check_fold_choice(start.fold_name, start.fold);
+  return check_fold_choice(start.fold, start.own_fold);
 }
 
 absl::Status check_options(const SubscriberOptions& options) {
@@ -208,11 +208,11 @@ const std::shared_ptr<const Fold>& Subscriber::fold() const {
 std::uint64_t Subscriber::state_size() const {
   return state_->follower.state_size();
 }
-const std::string& Subscriber::schema() const {
-  return state_->schema;
+const std::string& Subscriber::schema_name() const {
+  return state_->schema_name;
 }
-const std::shared_ptr<const Schema>& Subscriber::description() const {
-  return state_->description;
+const std::shared_ptr<const Schema>& Subscriber::schema() const {
+  return state_->schema;
 }
 std::uint32_t Subscriber::record_bytes() const {
   return state_->record_bytes;

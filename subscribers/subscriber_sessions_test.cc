@@ -119,7 +119,7 @@ TEST_CASE("A history of several sessions is told session by session") {
   }
   bus.start();
   Trace trace(bus, bus.options());
-  Trace middle(bus, bus.options(Start::at(3000)));
+  Trace middle(bus, bus.options(Start::sequence(3000)));
   REQUIRE(trace.until(EventKind::kCaughtUp));
   REQUIRE(middle.until(EventKind::kCaughtUp));
   trace.until_quiet();
@@ -267,7 +267,7 @@ TEST_CASE("An oldest start passes over a void that nothing stands before") {
   bus.start();
   bus.publish(10);
   Trace trace(bus, bus.options());
-  Trace asked(bus, bus.options(Start::at(1)));
+  Trace asked(bus, bus.options(Start::sequence(1)));
   REQUIRE(trace.until(EventKind::kCaughtUp));
   REQUIRE(asked.until(EventKind::kCaughtUp));
   const Sequence first = bus.next() - 10;

@@ -70,7 +70,7 @@ TEST_CASE("An oldest start delivers what has left the ring, and tells when it ha
   trace.until_quiet();
   CHECK(trace.lines == Lines{"1..5000", "caught-up 5000", "5001..5005"});
   CHECK(trace.subscriber.record_bytes() == 56);
-  CHECK(trace.subscriber.schema() == "bytes");
+  CHECK(trace.subscriber.schema_name() == "bytes");
   const SubscriberCounters& counters = trace.subscriber.counters();
   CHECK(counters.records == 5005);
   CHECK(counters.first == 1);
@@ -85,9 +85,9 @@ TEST_CASE("A start at a sequence begins there, in the journal, in the ring or in
   TestBus bus;
   bus.start();
   bus.publish(3000);
-  Trace journal(bus, bus.options(Start::at(7)));
-  Trace ring(bus, bus.options(Start::at(2990)));
-  Trace future(bus, bus.options(Start::at(3003)));
+  Trace journal(bus, bus.options(Start::sequence(7)));
+  Trace ring(bus, bus.options(Start::sequence(2990)));
+  Trace future(bus, bus.options(Start::sequence(3003)));
   REQUIRE(journal.until(EventKind::kCaughtUp));
   REQUIRE(ring.until(EventKind::kCaughtUp));
   REQUIRE(future.until(EventKind::kCaughtUp));
@@ -118,7 +118,7 @@ TEST_CASE("A sequence that cannot exist is refused") {
   TestBus bus;
   bus.start();
   bus.publish(10);  // the stamp of record 5 is that of kSequenceMax + 6 without its top bit
-  Trace trace(bus, bus.options(Start::at(asked)));
+  Trace trace(bus, bus.options(Start::sequence(asked)));
   CHECK_FALSE(trace.until(ItemKind::kRecord));
   CHECK(errc_of(trace.subscriber.status()) == Errc::kInvalidArgument);
 }
@@ -234,7 +234,7 @@ TEST_CASE("A bus without a journal refuses a sequence, a time, a stored position
   TestBus bus(false);
   bus.start();
   std::vector<SubscriberOptions> refused(4, bus.options());
-  refused[0].start = Start::at(1);
+  refused[0].start = Start::sequence(1);
   refused[1].start = Start::time(1);
   refused[2].start = Start::after({});
   refused[3].on_gap = OnGap::kFill;
@@ -251,7 +251,7 @@ TEST_CASE("What retention took is lost to an explicit start, and no loss to an o
   bus.publish(5000);
   bus.archive(5000);
   bus.prune_below_segment(2);
-  Trace asked(bus, bus.options(Start::at(100)));
+  Trace asked(bus, bus.options(Start::sequence(100)));
   Trace oldest(bus, bus.options());
   REQUIRE(asked.until(EventKind::kCaughtUp));
   REQUIRE(oldest.until(EventKind::kCaughtUp));
@@ -266,7 +266,7 @@ TEST_CASE("A loss that a batch has met is not passed before it is told") {
   bus.publish(5000);
   bus.archive(5000);
   bus.prune_below_segment(2);
-  Trace trace(bus, bus.options(Start::at(100)));
+  Trace trace(bus, bus.options(Start::sequence(100)));
   REQUIRE(trace.until(EventKind::kSession));
   std::vector<std::byte> out(56);
   for (int i = 0; i < 100; ++i) {
@@ -286,7 +286,7 @@ TEST_CASE("What was pruned since the ring last said so is lost under the right n
   bus.archive(5000);
   bus.kill();
   bus.prune_below_segment(2, /*ring_says_so=*/false);  // by the next publisher
-  Trace trace(bus, bus.options(Start::at(100)));
+  Trace trace(bus, bus.options(Start::sequence(100)));
   REQUIRE(trace.until(EventKind::kLost));
   CHECK(trace.text == "sequences 100 to 2048 are no longer kept: the oldest is 2049");
   REQUIRE(trace.until(EventKind::kCaughtUp));
@@ -643,12 +643,12 @@ TEST_CASE("A schema that its records have not the size of is not believed") {
   bus.publish(5);
   Trace live(bus, bus.options(Start::oldest()));
   REQUIRE(live.until_record(5));
-  CHECK(live.subscriber.schema() == "bytes");
+  CHECK(live.subscriber.schema_name() == "bytes");
   CHECK_THAT(live.schema_note, Catch::Contains("56 bytes dbn.mbp-1"));
   bus.close();
   Trace remains(bus, bus.options(Start::oldest()));
   REQUIRE(remains.until_record(5));
-  CHECK(remains.subscriber.schema() == "bytes");
+  CHECK(remains.subscriber.schema_name() == "bytes");
   CHECK_FALSE(remains.schema_note.empty());
 }
 
@@ -659,7 +659,7 @@ TEST_CASE("A schema that its records have the size of, or that does not ship, st
   bus.publish(5);
   Trace trace(bus, bus.options(Start::oldest()));
   REQUIRE(trace.until_record(5));
-  CHECK(trace.subscriber.schema() == bus.schema);
+  CHECK(trace.subscriber.schema_name() == bus.schema);
   CHECK(trace.schema_note.empty());
 }
 

@@ -27,7 +27,7 @@ inline CheckpointerSetUp options_for(const TestBus& bus) {
   options.subscriber.reattach = std::chrono::nanoseconds(kHangNs);
   options.commit_interval = {};
   options.every = {};
-  options.fold = std::make_shared<TallyFold>();
+  options.own_fold = std::make_shared<TallyFold>();
   return options;
 }
 

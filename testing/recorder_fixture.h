@@ -81,9 +81,9 @@ inline RecordBatch feed_batch(const std::string& records, Sequence last,
   static const auto description = std::make_shared<const Schema>(schema_of<Signal>());
   RecordBatch batch{dbn::kSchemaMbo, std::as_bytes(std::span(records)), feed_position(last)};
   if (of == FeedOf::kOrders) return batch;
-  batch.schema = description->name;
+  batch.schema_name = description->name;
   batch.record_bytes = description->record_bytes;
-  batch.description = description;
+  batch.schema = description;
   return batch;
 }
 

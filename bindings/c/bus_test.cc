@@ -122,7 +122,7 @@ std::string described(const std::string& second) {
 void publish_described(const std::string& directory, const std::string& description) {
   auto options = sized<lapwing_publisher_options>();
   options.directory = directory.c_str();
-  options.description = description.c_str();
+  options.schema = description.c_str();
   lapwing_publisher* opened = nullptr;
   auto error = sized<lapwing_error>();
   const lapwing_result result = lapwing_publisher_open(&options, kTenSeconds, &opened, &error);

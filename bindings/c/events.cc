@@ -57,10 +57,10 @@ lapwing_event event_of(const Event& event) {
   out.session_id = id_of(event.session_id);
   out.state_entries = event.state_entries;
   out.is_first_session = event.is_first_session ? 1 : 0;
-  out.is_described = event.description != nullptr ? 1 : 0;
+  out.is_described = event.schema != nullptr ? 1 : 0;
   out.is_filtered = event.is_filtered ? 1 : 0;
   out.is_skipped = event.kind == EventKind::kGap && event.on_gap == OnGap::kSkip ? 1 : 0;
-  put_text(out.schema, event.schema);
+  put_text(out.schema_name, event.schema_name);
   put_text(out.fold, event.fold);
   const bool has_note = event.kind == EventKind::kSession && !event.schema_note.empty();
   const char* const between = has_note && !event.text.empty() ? "; " : "";

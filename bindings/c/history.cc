@@ -21,7 +21,7 @@ lapwing_history_info history_info(const History& history) {
   const HistoryInfo now = history.info();
   lapwing_history_info info{};
   info.record_bytes = now.record_bytes;
-  put_text(info.schema, now.schema);
+  put_text(info.schema_name, now.schema_name);
   info.journal_id = id_of(now.journal_id);
   info.oldest = now.oldest;
   info.archived = now.archived;

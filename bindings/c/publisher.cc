@@ -62,11 +62,11 @@ absl::StatusOr<PublisherOptions> publisher_options(const lapwing_publisher_optio
   PublisherOptions options;
   options.directory = text_of(given.directory);
   options.name = text_of(given.name);
-  if (given.schema != nullptr) options.schema = given.schema;
-  if (given.description != nullptr) {
-    absl::StatusOr<Schema> described = Schema::parse(given.description);
+  if (given.schema_name != nullptr) options.schema_name = given.schema_name;
+  if (given.schema != nullptr) {
+    absl::StatusOr<Schema> described = Schema::parse(given.schema);
     if (!described.ok()) return described.status();
-    options.description = *std::move(described);
+    options.schema = *std::move(described);
   }
   if (given.record_bytes != 0) options.record_bytes = given.record_bytes;
   options.capacity = given.capacity;

@@ -23,11 +23,10 @@ absl::StatusOr<Schema> schema_of_bus(const char* directory) {
   const RecordIdentity records = records_of(*bus);
   if (records.description != nullptr) return *records.description;
   if (!records.note.empty()) return make_error(Errc::kNotFound, records.note);
-  return make_error(
-      Errc::kNotFound,
-      absl::StrCat("the records of the bus in ", directory, ", ", records.record_bytes,
-                   " bytes of \"", records.schema,
-                   "\", are not described; the publisher's option `description` does it"));
+  return make_error(Errc::kNotFound,
+                    absl::StrCat("the records of the bus in ", directory, ", ",
+                                 records.record_bytes, " bytes of \"", records.schema,
+                                 "\", are not described. Set the publisher's option `schema`"));
 }
 
 // The entries of the fold `orders`: a record, and its place.

@@ -76,7 +76,7 @@ class Reads {
   bool has_fd_ = false;
   std::vector<std::uint64_t> conflated_rows_;  // of a batch without that column
   // As of the last event that says it.
-  std::shared_ptr<const Schema> description_;
+  std::shared_ptr<const Schema> schema_;
   bool is_introduced_ = false;
   // Of the last batch of records.
   Sequence first_ = kNoSequence;
@@ -169,7 +169,7 @@ lapwing_result Reads::read(BatchOut out, std::int64_t timeout_ns, lapwing_error*
     return fail_with(error, read.error(), status());
   }
   if (batch.is(EventKind::kSession) || batch.is(EventKind::kReset)) {
-    description_ = batch.event->description;
+    schema_ = batch.event->schema;
     is_introduced_ = true;
   }
   const bool by_columns = is_sparse_ && !out.sequences().empty();
@@ -204,10 +204,10 @@ absl::Status Reads::put_schema(const SchemaOut& out) const {
         Errc::kMisuse,
         "no session was delivered yet, and its event says what the records are: read");
   }
-  if (description_ == nullptr) {
+  if (schema_ == nullptr) {
     return make_error(Errc::kNotFound, "the records of this session are not described");
   }
-  return out.put(*description_);
+  return out.put(*schema_);
 }
 
 absl::StatusOr<lapwing_ages> Reads::ages() const {
@@ -236,7 +236,7 @@ lapwing_subscriber_info Reads::info() const {
   const StoredPosition position = subscriber.position();
   lapwing_subscriber_info info{};
   info.record_bytes = subscriber.record_bytes();
-  put_text(info.schema, subscriber.schema());
+  put_text(info.schema_name, subscriber.schema_name());
   if (subscriber.fold() != nullptr) put_text(info.fold, subscriber.fold()->shape().name);
   info.journal_id = id_of(position.journal_id);
   info.session_id = id_of(position.session_id);
@@ -244,7 +244,7 @@ lapwing_subscriber_info Reads::info() const {
   info.lag = subscriber.lag();
   info.durable = subscriber.durable();
   info.is_live = subscriber.live() ? 1 : 0;
-  info.is_described = subscriber.description() != nullptr ? 1 : 0;
+  info.is_described = subscriber.schema() != nullptr ? 1 : 0;
   info.records = counters.records;
   info.first = counters.first;
   info.last = counters.last;
@@ -324,7 +324,7 @@ Start start_of(const lapwing_subscriber_options& given) {
       case LAPWING_START_OLDEST:
         return Start::oldest();
       case LAPWING_START_SEQUENCE:
-        return Start::at(given.start_value);
+        return Start::sequence(given.start_value);
       case LAPWING_START_TIME:
         return Start::time(given.start_value);
       case LAPWING_START_SNAPSHOT:
@@ -336,7 +336,7 @@ Start start_of(const lapwing_subscriber_options& given) {
     }
   };
   Start start = kind();
-  start.fold_name = text_of(given.fold);
+  start.fold = text_of(given.fold);
   return start;
 }
 

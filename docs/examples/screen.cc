@@ -51,7 +51,7 @@ int run(const char* bus) {
     const auto event = reader->read_event();
     if (!event.ok()) continue;
     if (event->kind == lapwing::EventKind::kClosed) break;
-    if (event->schema != lapwing::dbn::kSchemaMbo) {
+    if (event->schema_name != lapwing::dbn::kSchemaMbo) {
       std::cerr << "screen: the bus carries " << event->schema << ", no orders\n";
       return 1;
     }

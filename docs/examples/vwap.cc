@@ -42,7 +42,7 @@ int fail(const absl::Status& status) {
 int keep(const std::string& directory) {
   auto checkpointer =
       lapwing::Checkpointer::open({.subscriber = {.directory = directory, .name = "vwap"},
-                                   .fold = std::make_shared<VwapFold>()});
+                                   .own_fold = std::make_shared<VwapFold>()});
   if (!checkpointer.ok()) return fail(checkpointer.status());
   const absl::Status ended = checkpointer->run(lapwing::Deadline::never());
   if (!ended.ok()) return fail(ended);

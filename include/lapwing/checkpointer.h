@@ -2,7 +2,7 @@
 // disk, and writes checkpoints of it, so that others join late without reading the day.
 //
 //   auto checkpointer = lapwing::Checkpointer::open(
-//       {.subscriber = {.directory = "./es"}, .fold_name = "orders"});
+//       {.subscriber = {.directory = "./es"}, .fold = "orders"});
 //   if (!checkpointer.ok()) return fail(checkpointer.status());
 //   while (!checkpointer->is_closed()) {
 //     absl::Status run = checkpointer->run(lapwing::Deadline::never());
@@ -52,8 +52,8 @@ struct CheckpointerOptions {
   // thread that writes checkpoints; RocksDB's threads inherit from those that call open() and
   // run().
   SubscriberOptions subscriber = {};
-  std::string fold_name = {};             // empty: what default_fold() says
-  std::shared_ptr<const Fold> fold = {};  // one of your own, and no name
+  std::string fold = {};                      // empty: default_fold()
+  std::shared_ptr<const Fold> own_fold = {};  // instead of `fold`
   // A checkpoint after so many records or so much time. 0: not by that.
   std::uint64_t every_records = 0;
   std::chrono::nanoseconds every = std::chrono::seconds(30);

@@ -1,7 +1,7 @@
 // The checkpoints of a bus: its folded state as of a record, in files. Lists them, and opens one,
 // verified as a whole, as the sorted array that it holds.
 //
-//   auto checkpoint = lapwing::Checkpoint::open({.directory = "./es", .fold_name = "orders"});
+//   auto checkpoint = lapwing::Checkpoint::open({.directory = "./es", .fold = "orders"});
 //   if (!checkpoint.ok()) return fail(checkpoint.status());
 //   for (std::uint64_t i = 0; i < checkpoint->size(); ++i) use(checkpoint->entry(i));
 //
@@ -39,11 +39,11 @@
 namespace lapwing {
 
 struct CheckpointOptions {
-  std::string directory = {};             // of the bus
-  std::string fold_name = {};             // empty: what default_fold() says
-  std::shared_ptr<const Fold> fold = {};  // one of your own, and no name
-  Sequence as_of = kNoSequence;           // that one; kNoSequence: the newest that is good
-  bool copy = false;                      // into memory, instead of a mapping
+  std::string directory = {};                 // of the bus
+  std::string fold = {};                      // empty: default_fold()
+  std::shared_ptr<const Fold> own_fold = {};  // instead of `fold`
+  Sequence as_of = kNoSequence;               // that one; kNoSequence: the newest that is good
+  bool copy = false;                          // into memory, instead of a mapping
 };
 
 // What a checkpoint's header says.
@@ -54,7 +54,7 @@ struct CheckpointInfo {
   Id128 session_id = {};
   std::string fold = {};
   std::uint32_t fold_version = 0;
-  std::string schema = {};  // of the bus
+  std::string schema_name = {};  // of the bus
   std::uint32_t record_bytes = 0;
   std::uint64_t entries = 0;
   std::uint32_t entry_bytes = 0;

@@ -36,8 +36,8 @@ namespace lapwing {
 
 // As of the call.
 struct HistoryInfo {
-  std::string schema;
-  std::shared_ptr<const Schema> description = {};  // null: the records are not described
+  std::string schema_name;
+  std::shared_ptr<const Schema> schema = {};  // null: the records are not described
   std::uint32_t record_bytes = 0;
   Id128 journal_id = {};
   Sequence oldest = 1;              // that retention has kept

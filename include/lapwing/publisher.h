@@ -90,15 +90,16 @@ struct ResumePoint {
 struct PublisherOptions {
   std::string directory = {};  // of the bus; made if it is missing
   std::string name = {};       // of the bus; empty: the directory's last component
-  // What a record is, for subscribers and tools: schema_of<Record>() (lapwing/schema.h). It gives
-  // schema and record_bytes, which are then left out. A schema that Lapwing ships needs none. A
-  // journal that goes on keeps its own where none is given, and takes a later version of it.
-  std::optional<Schema> description = {};
-  std::string schema = "bytes";     // of your own, or a shipped one, whose records have its sizes
-  std::uint32_t record_bytes = 56;  // 8 to 4,088
-  std::uint64_t capacity = 0;       // slots, a power of two; 0: what fits, up to 1,048,576
-  std::string ring_directory = {};  // empty: the bus directory on tmpfs, else one in /dev/shm
-  bool huge_pages = false;          // back the ring by huge pages, or fail
+  // What a record is, for subscribers and tools: schema_of<Record>() (lapwing/schema.h). It sets
+  // schema_name and record_bytes, which are then left out. If it is not set, a shipped schema is
+  // found by schema_name, and a journal that is continued keeps its schema. A journal accepts later
+  // versions of its schema.
+  std::optional<Schema> schema = {};
+  std::string schema_name = "bytes";  // of a shipped schema, or of your own
+  std::uint32_t record_bytes = 56;    // 8 to 4,088
+  std::uint64_t capacity = 0;         // slots, a power of two; 0: what fits, up to 1,048,576
+  std::string ring_directory = {};    // empty: the bus directory on tmpfs, else one in /dev/shm
+  bool huge_pages = false;            // back the ring by huge pages, or fail
   // False: records that were lapped are lost to readers. The options of a journal (down to
   // on_journal_failure, and resume) are refused then.
   bool journal = true;

@@ -93,13 +93,13 @@ struct RecordingOptions {
 
 // Records of one session that follow one another on the bus, laid end to end; and what they are.
 struct RecordBatch {
-  std::string schema = {};
+  std::string schema_name = {};
   std::span<const std::byte> records = {};
   StoredPosition last = {};  // of the last of them: Subscriber::position()
   // Of one record, bytes. 0: as the description says, or the metadata of DBN files.
   std::uint32_t record_bytes = 0;
   // Null: nobody has described them. DBN files do not need it.
-  std::shared_ptr<const Schema> description = {};
+  std::shared_ptr<const Schema> schema = {};
   // The session that published the records. A DBN file begins with the metadata of its feed. Zero:
   // the session of `last`.
   Id128 session_id = {};

@@ -109,8 +109,8 @@ struct Start {
   std::uint64_t value = 0;  // sequence, or UTC ns
   // For kSnapshot, and for OnGap::kSnapshot: empty is what default_fold() says; or one of your own,
   // and no name.
-  std::string fold_name = {};
-  std::shared_ptr<const Fold> fold = {};
+  std::string fold = {};
+  std::shared_ptr<const Fold> own_fold = {};
   std::optional<StoredPosition> position = {};  // kAfter
   // The journal to begin in, for kOldest, kSequence and kTime (History::journals() lists them). By
   // default kOldest begins in the oldest journal that holds records, kSequence in the newest one,
@@ -122,15 +122,15 @@ struct Start {
   // What is missing before the first record is not reported, but with `instruments`, where no
   // sequence shows it.
   static Start oldest() { return {.kind = Kind::kOldest}; }
-  static Start at(Sequence n) { return {.kind = Kind::kSequence, .value = n}; }
+  static Start sequence(Sequence n) { return {.kind = Kind::kSequence, .value = n}; }
   // At or a little before.
   static Start time(std::uint64_t utc_ns) { return {.kind = Kind::kTime, .value = utc_ns}; }
   // The state as of the newest checkpoint of that fold that is good, then the record after it.
-  static Start snapshot(std::string fold_name = "") {
-    return {.kind = Kind::kSnapshot, .fold_name = std::move(fold_name)};
-  }
-  static Start snapshot(std::shared_ptr<const Fold> fold) {
+  static Start snapshot(std::string fold = "") {
     return {.kind = Kind::kSnapshot, .fold = std::move(fold)};
+  }
+  static Start snapshot(std::shared_ptr<const Fold> own_fold) {
+    return {.kind = Kind::kSnapshot, .own_fold = std::move(own_fold)};
   }
   // Continues a stored position, also in a discarded journal. If its session or journal no longer
   // exists: kReset, then the oldest record.
@@ -267,10 +267,10 @@ struct Event {
   // "bytes", too, where the bus says of its records what cannot be: a shipped schema's name and
   // another size, or a description of other records. So a cast by schema is safe; schema_note then
   // says what is wrong, or that the description cannot be read, and is empty otherwise.
-  std::string schema = {};
+  std::string schema_name = {};
   std::string schema_note = {};
   // Null: the records are not described. The same object for as long as it says the same.
-  std::shared_ptr<const Schema> description = {};
+  std::shared_ptr<const Schema> schema = {};
   Id128 journal_id = {};
   Id128 session_id = {};          // that published those records; not always the newest session
   bool is_first_session = false;  // kSession
@@ -297,7 +297,7 @@ enum class ItemKind : std::uint32_t { kRecord = 1, kState = 2, kEvent = 3 };
 
 // What next() gives.
 struct Item {
-  ItemKind kind = ItemKind::kRecord;
+  ItemKind kind = {};
   Sequence sequence = kNoSequence;  // of an entry of a state its place, where the fold has one
                                     // (Fold::place_of), else 0
   std::span<const std::byte> record = {};  // kRecord, kState; valid until the next call
@@ -317,7 +317,7 @@ struct Item {
 // What read() gives: rows, or one event. All rows are of one session, one size and one kind, and
 // their sequences follow one another, but where they stand in a column beside the rows.
 struct Batch {
-  ItemKind kind = ItemKind::kRecord;
+  ItemKind kind = {};
   Sequence first = kNoSequence;                  // of the first record
   std::size_t count = 0;                         // rows
   std::uint32_t row_bytes = 0;                   // with kTooSmall, what a row needs
@@ -430,8 +430,8 @@ class Subscriber {
   [[nodiscard]] const std::shared_ptr<const Fold>& fold() const;
   [[nodiscard]] std::uint64_t state_size() const;
   // Of the session that was delivered last: from the first event on. "" and 0 before it.
-  [[nodiscard]] const std::string& schema() const;
-  [[nodiscard]] const std::shared_ptr<const Schema>& description() const;  // null: not described
+  [[nodiscard]] const std::string& schema_name() const;
+  [[nodiscard]] const std::shared_ptr<const Schema>& schema() const;  // null: not described
   [[nodiscard]] std::uint32_t record_bytes() const;
   [[nodiscard]] Id128 session_id() const;
 

@@ -55,16 +55,16 @@ inline constexpr std::size_t kStampedAtOnce = 64;
 template <PlainRecord Record>
 class TypedPublisher {
  public:
-  // As Publisher::open, with schema_of<Record>() for the options' description; a description that
-  // is there already, another one, is refused. Errors: those of Publisher::open.
+  // As Publisher::open, with schema_of<Record>() as the option `schema`. Another schema
+  // there is refused. Errors: those of Publisher::open.
   [[nodiscard]] static absl::StatusOr<TypedPublisher> open(
       PublisherOptions options, Deadline deadline = std::chrono::seconds(10)) {
     const Schema schema = schema_of<Record>();
-    if (options.description && *options.description != schema) {
+    if (options.schema && *options.schema != schema) {
       return make_error(Errc::kInvalidArgument,
-                        "description is not that of the publisher's type: leave it out");
+                        "options.schema is not that of the publisher's type. Leave it out");
     }
-    options.description = schema;
+    options.schema = schema;
     absl::StatusOr<Publisher> opened = Publisher::open(std::move(options), deadline);
     if (!opened.ok()) return opened.status();
     return TypedPublisher(*std::move(opened));

@@ -154,13 +154,13 @@ absl::StatusOr<RecordSource> BusView::open() {
   options.on_gap = !has_journal ? OnGap::kSkip : has_books ? OnGap::kSnapshot : OnGap::kFill;
   if (has_books) {
     options.start = has_journal ? Start::snapshot(kFoldOrders) : Start::oldest();
-    options.start.fold_name = has_journal ? kFoldOrders : "";
+    options.start.fold = has_journal ? kFoldOrders : "";
   } else if (has_key) {
     options.start = has_journal ? Start::snapshot(kFoldLatest) : Start::oldest();
   } else if (!has_journal) {
     options.start = Start::oldest();
   } else if (const Sequence head = head_of(options_.directory); head != kNoSequence) {
-    options.start = Start::at(head);  // so that it is shown before the next one comes
+    options.start = Start::sequence(head);  // so that it is shown before the next one comes
   }
   on_gap_ = options.on_gap;
   if (has_books || has_quotes) {
@@ -229,7 +229,7 @@ void BusView::take_event(const Event& event) {
   place_.take(event, is_skipped);
   was_live_ |= event.kind == EventKind::kLive;
   if (event.kind != EventKind::kSession && event.kind != EventKind::kReset) return;
-  schema_ = event.schema;
+  schema_ = event.schema_name;
   record_bytes_ = event.record_bytes;
   rows_.resize(kBatchRecords * record_bytes_);
   is_another_ = is_another_bus();

@@ -384,7 +384,7 @@ TEST_CASE("Of many keys those are kept that were heard of last") {
   ViewRecords records;
   Event session;
   session.kind = EventKind::kSession;
-  session.description = description;
+  session.schema = description;
   records.take_event(session, false);
   for (Sequence n = 1; n <= 2 * kViewRecordsMax; ++n) {
     Signal signal{};

@@ -21,14 +21,14 @@ absl::Status RecordContent::take_records(Sequence first, std::span<const std::by
 void RecordContent::take_event(const Event& event, bool) {
   if (event.kind == EventKind::kSnapshotComplete) sequence_ = event.sequence;
   if (event.kind != EventKind::kSession && event.kind != EventKind::kReset) return;
-  const bool is_same = description_ == event.description ||
-                       (description_ != nullptr && event.description != nullptr &&
-                        *description_ == *event.description);
+  const bool is_same =
+      description_ == event.schema ||
+      (description_ != nullptr && event.schema != nullptr && *description_ == *event.schema);
   if (event.kind == EventKind::kReset || !is_same) {
     forget_records();
     sequence_ = kNoSequence;
   }
-  description_ = event.description;
+  description_ = event.schema;
   format_ = RecordFormat(description_);
   begin_session(event);
 }

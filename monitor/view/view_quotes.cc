@@ -50,7 +50,7 @@ absl::Status ViewQuotes::put(Sequence sequence, std::span<const std::byte> recor
 }
 
 void ViewQuotes::begin_session(const Event& session) {
-  layout_ = session.description == nullptr ? std::nullopt : QuoteLayout::of(*session.description);
+  layout_ = session.schema == nullptr ? std::nullopt : QuoteLayout::of(*session.schema);
   symbols_ = BookFormat(bus_, session.session_id);
 }
 

@@ -27,9 +27,9 @@ class Board {
   void begin_session(const std::string& schema, EventKind kind = EventKind::kSession) {
     Event event;
     event.kind = kind;
-    event.schema = schema;
+    event.schema_name = schema;
     if (const auto known = known_schema(schema)) {
-      event.description = std::make_shared<const Schema>(*known);
+      event.schema = std::make_shared<const Schema>(*known);
     }
     view_.take_event(event, false);
   }

@@ -32,7 +32,7 @@ absl::Status ViewRecords::put(Sequence sequence, std::span<const std::byte> reco
 }
 
 void ViewRecords::begin_session(const Event& session) {
-  key_ = view_key(session.description.get());
+  key_ = view_key(session.schema.get());
 }
 
 void ViewRecords::add_to(nlohmann::ordered_json& message, const std::string&) {

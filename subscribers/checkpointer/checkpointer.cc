@@ -15,7 +15,7 @@ namespace {
 absl::StatusOr<std::shared_ptr<const Fold>> named_fold(const CheckpointerOptions& options) {
   const absl::StatusOr<BusDescription> bus = read_bus_description(options.subscriber.directory);
   if (!bus.ok()) return bus.status();
-  return choose_fold(nullptr, options.fold_name, records_of(*bus));
+  return choose_fold(nullptr, options.fold, records_of(*bus));
 }
 
 }  // namespace
@@ -26,13 +26,13 @@ struct Checkpointer::State {
 };
 
 absl::StatusOr<Checkpointer> Checkpointer::open(CheckpointerOptions options) {
-  if (absl::Status valid = check_fold_choice(options.fold_name, options.fold); !valid.ok()) {
+  if (absl::Status valid = check_fold_choice(options.fold, options.own_fold); !valid.ok()) {
     return valid;
   }
-  if (options.fold == nullptr) {
+  if (options.own_fold == nullptr) {
     absl::StatusOr<std::shared_ptr<const Fold>> named = named_fold(options);
     if (!named.ok()) return named.status();
-    options.fold = *std::move(named);
+    options.own_fold = *std::move(named);
   }
   absl::StatusOr<std::unique_ptr<CheckpointerCore>> core =
       CheckpointerCore::open({std::move(options)});

@@ -43,7 +43,7 @@ absl::StatusOr<std::optional<unsigned>> group_of_own_bus(const std::string& bus)
 CheckpointerCore::CheckpointerCore(CheckpointerSetUp set_up, std::unique_ptr<Disk> disk,
                                    std::string directory)
     : options_(std::move(set_up)),
-      fold_(options_.fold.get()),
+      fold_(options_.own_fold.get()),
       disk_(std::move(disk)),
       directory_(std::move(directory)),
       pending_(fold_->shape().record_bytes, options_.pending_bytes_max),
@@ -73,7 +73,7 @@ absl::StatusOr<std::unique_ptr<CheckpointerCore>> CheckpointerCore::open(
   std::unique_ptr<Disk> disk =
       options.make_disk ? options.make_disk() : std::make_unique<PosixDisk>(*group);
   absl::StatusOr<std::string> directory =
-      make_checkpoint_directory(*disk, bus, options.fold->shape().name);
+      make_checkpoint_directory(*disk, bus, options.own_fold->shape().name);
   if (!directory.ok()) return directory.status();
   if (absl::Status trusted = check_checkpoint_directory(*directory); !trusted.ok()) return trusted;
   disk->anchor(*directory);

@@ -77,7 +77,7 @@ class CheckpointerCore {
   // The last commit and checkpoint, if there is something new. Errors: of either.
   absl::Status finish();
 
-  const Fold& fold() const { return *options_.fold; }
+  const Fold& fold() const { return *options_.own_fold; }
   Sequence folded_through() const { return next_ - 1; }
   // Of the last commit; nothing where there was none.
   const std::optional<StorePosition>& committed() const { return store_->position(); }

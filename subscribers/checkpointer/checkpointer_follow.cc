@@ -85,12 +85,13 @@ absl::Status CheckpointerCore::take_records(const Batch& batch) {
 
 absl::Status CheckpointerCore::check_records() const {
   const FoldShape& shape = fold_->shape();
-  if (subscriber_->schema() == shape.schema && subscriber_->record_bytes() == shape.record_bytes) {
+  if (subscriber_->schema_name() == shape.schema &&
+      subscriber_->record_bytes() == shape.record_bytes) {
     return absl::OkStatus();
   }
   return make_error(
       Errc::kRecordSize,
-      absl::StrCat("the bus carries records of schema ", subscriber_->schema(), ", ",
+      absl::StrCat("the bus carries records of schema ", subscriber_->schema_name(), ", ",
                    subscriber_->record_bytes(), " bytes, but the fold ", shape.name, " is of ",
                    shape.schema, ", ", shape.record_bytes, " bytes; choose a fold of that schema"));
 }

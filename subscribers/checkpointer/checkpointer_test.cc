@@ -159,7 +159,7 @@ TEST_CASE("A fold that never settles is kept all the same, and no checkpoint is 
   options.hot_bytes_max = 1;
   options.every_records = 500;
   for (int run = 0; run < 2; ++run) {
-    options.fold = std::make_shared<TallyFold>(1, false);
+    options.own_fold = std::make_shared<TallyFold>(1, false);
     Following following(bus, options);
     REQUIRE(following.until_closed());
     REQUIRE(following.checkpointer->finish().ok());
@@ -349,7 +349,7 @@ TEST_CASE("A bus that carries other records than the fold is of ends the run, an
     FoldShape shape_ = TallyFold().shape();
   };
   CheckpointerSetUp options = options_for(bus);
-  options.fold = std::make_shared<OtherFold>();
+  options.own_fold = std::make_shared<OtherFold>();
   const auto checkpointer = open_checkpointer(options);
   const absl::Status ended = checkpointer->run_until(monotonic_ns() + kHangNs);
   CHECK(errc_of(ended) == Errc::kRecordSize);

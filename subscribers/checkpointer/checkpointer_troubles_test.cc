@@ -196,7 +196,7 @@ TEST_CASE("What was folded of an event when durable stood still is folded once")
   options.hot_bytes_max = 1;
   options.durable_stall_ns = 5 * kMs;
   options.log = [&](const std::string& line) { told.push_back(line); };
-  options.fold = std::make_shared<TallyFold>(1, false);
+  options.own_fold = std::make_shared<TallyFold>(1, false);
   Following following(bus, options);
   REQUIRE(following.until_folded(300));
   bus.flush = FlushManner::kIgnore;

@@ -113,7 +113,7 @@ int live(const History& history, const KillPoint& point, Complaint& complaint) {
   Countdown countdown(point);
   CheckpointerSetUp options;
   options.subscriber = history.bus.options();
-  options.fold = std::make_shared<TallyFold>();
+  options.own_fold = std::make_shared<TallyFold>();
   options.commit_interval = {};
   options.every = {};
   options.every_records = 400;

@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kHang{60};  // ends a hang; nothing is measured b
 
 CheckpointerOptions options_of(const TestBus& bus) {
   return {.subscriber = {.directory = bus.directory(), .name = "test"},
-          .fold = std::make_shared<TallyFold>()};
+          .own_fold = std::make_shared<TallyFold>()};
 }
 
 TEST_CASE("A checkpointer of a closed bus leaves a checkpoint that the public class opens") {
@@ -54,8 +54,7 @@ TEST_CASE("A second checkpointer of a fold is refused, and a fold by name needs 
   const auto first = Checkpointer::open(options_of(bus));
   REQUIRE(first.ok());
   CHECK(errc_of(Checkpointer::open(options_of(bus)).status()) == Errc::kInUse);
-  CHECK(errc_of(Checkpointer::open(
-                    {.subscriber = {.directory = bus.directory()}, .fold_name = "orders"})
+  CHECK(errc_of(Checkpointer::open({.subscriber = {.directory = bus.directory()}, .fold = "orders"})
                     .status()) == Errc::kInvalidArgument);
   CHECK(errc_of(Checkpointer::open({.subscriber = {.directory = "./nowhere"}}).status()) ==
         Errc::kNoBus);
@@ -64,10 +63,10 @@ TEST_CASE("A second checkpointer of a fold is refused, and a fold by name needs 
 TEST_CASE("A checkpointer has a fold's name or a fold, not both") {
   const ClosedBus bus(100);
   CheckpointerOptions both = options_of(bus);
-  both.fold_name = kFoldOrders;
+  both.fold = kFoldOrders;
   const absl::Status refused = Checkpointer::open(both).status();
   CHECK(errc_of(refused) == Errc::kInvalidArgument);
-  CHECK(std::string(refused.message()).find("fold_name (orders) and fold (") != std::string::npos);
+  CHECK(std::string(refused.message()).find("fold (orders) and own_fold (") != std::string::npos);
 }
 
 TEST_CASE("A checkpointer takes no chosen instruments: a checkpoint is of the whole bus") {

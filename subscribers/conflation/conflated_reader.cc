@@ -334,18 +334,18 @@ void ConflatedReader::State::take(const Item& item) {
 }
 
 bool ConflatedReader::State::is_prepared() const {
-  return table && description == subscriber.description() &&
-         record_bytes == subscriber.record_bytes() && schema == subscriber.schema();
+  return table && description == subscriber.schema() && record_bytes == subscriber.record_bytes() &&
+         schema == subscriber.schema_name();
 }
 
 // For the first record, and for the first after a bus was replaced: nothing waits.
 absl::Status ConflatedReader::State::prepare() {
-  description = subscriber.description();
+  description = subscriber.schema();
   absl::StatusOr<ConflationKey> found = options.key.of ? options.key
                                         : description  ? latest_key(*description)
-                                                       : latest_key(subscriber.schema());
+                                                       : latest_key(subscriber.schema_name());
   if (!found.ok()) return found.status();
-  schema = subscriber.schema();
+  schema = subscriber.schema_name();
   record_bytes = subscriber.record_bytes();
   key = *std::move(found);
   key_bytes.resize(key.key_bytes);

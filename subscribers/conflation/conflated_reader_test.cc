@@ -310,7 +310,7 @@ TEST_CASE("A state after a gap is delivered entry by entry, each of them") {
   const auto fold = std::make_shared<TestFold>();
   SubscriberOptions options = bus.options();
   options.on_gap = OnGap::kSnapshot;
-  options.start.fold = fold;
+  options.start.own_fold = fold;
   bus.publish(10);
   ConflatedReader reader =
       open_reader(options, {.interval = std::chrono::hours(1), .key = content_key(1)});

@@ -39,11 +39,11 @@ absl::Status misuse(const std::string& what) {
 }  // namespace
 
 RecordBatch RecordBatch::of(const Subscriber& subscriber, std::span<const std::byte> records) {
-  return {.schema = subscriber.schema(),
+  return {.schema_name = subscriber.schema_name(),
           .records = records,
           .last = subscriber.position(),
           .record_bytes = subscriber.record_bytes(),
-          .description = subscriber.description(),
+          .schema = subscriber.schema(),
           .session_id = subscriber.session_id()};
 }
 
@@ -128,7 +128,7 @@ absl::Status Recording::append_state(const Fold& fold, std::span<const std::byte
                       absl::StrCat(entries.size(), " bytes are no whole entries of ", entry_bytes,
                                    " bytes; nothing of them was recorded"));
   }
-  state.state_kind.schema = fold.shape().schema;
+  state.state_kind.schema_name = fold.shape().schema;
   state.state_kind.record_bytes = fold.shape().record_bytes;
   for (std::size_t at = 0; at < entries.size(); at += entry_bytes) {
     const absl::Status added = state.state.add(fold, entries.subspan(at, entry_bytes));
@@ -145,7 +145,7 @@ absl::Status Recording::end_state(const RecordBatch& as_of) {
   batch.records = records;
   batch.last = as_of.last;
   batch.session_id = as_of.session_id;
-  batch.description = as_of.description;
+  batch.schema = as_of.schema;
   absl::Status done = state.files->append_state(batch);
   if (done.ok() && !records.empty()) state.appended = as_of.last;
   return done;

@@ -101,15 +101,15 @@ absl::Status RecordingFiles::record(const RecordBatch& batch) {
 // By the first records, which have to be those of the recording that goes on.
 absl::Status RecordingFiles::choose_format(const RecordBatch& batch) {
   if (format_) return absl::OkStatus();
-  if (continues_ && batch.schema != at_.kind.schema.name) {
-    return check_same_kind(options_.path, at_.kind, {SchemaLabel(batch.schema), 0});
+  if (continues_ && batch.schema_name != at_.kind.schema.name) {
+    return check_same_kind(options_.path, at_.kind, {SchemaLabel(batch.schema_name), 0});
   }
   absl::StatusOr<RecordingFormat> format =
       RecordingFormat::choose(batch, options_.path, options_.feed_metadata);
   if (!format.ok()) return format.status();
   if (periods_.on() && !format->clock().has_time()) {
     return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("records of schema ", batch.schema,
+                      absl::StrCat("records of schema ", batch.schema_name,
                                    " have no time by which a file could end: rotate by size, or "
                                    "describe the records' time (docs/records.md)"));
   }
@@ -327,7 +327,7 @@ absl::Status RecordingFiles::move_position(const RecordingPosition& position) {
 absl::Status RecordingFiles::finish(const RecordBatch& joined) {
   if (!failure_.ok()) return failure_;
   const bool empty = writer_ == nullptr && !continues_;
-  const bool is_joined = !joined.schema.empty() && !joined.last.session_id.is_zero();
+  const bool is_joined = !joined.schema_name.empty() && !joined.last.session_id.is_zero();
   if (empty && is_joined && !options_.rotation.on()) {
     absl::Status opened = choose_format(joined);
     session_ = session_of(joined);

@@ -91,7 +91,7 @@ TEST_CASE("A recording of nothing is an empty file, and a series of nothing is n
 TEST_CASE("A recording that ended before there was a position leaves nothing to go on from") {
   OnDisk on;
   auto recording = prepared(on.disk, recording_options(on.path, kOneFile));
-  REQUIRE(recording->finish({.schema = dbn::kSchemaMbo}).ok());
+  REQUIRE(recording->finish({.schema_name = dbn::kSchemaMbo}).ok());
   CHECK(on.disk.list(on.directory.path()).value().empty());
   recording = prepared(on.disk, recording_options(on.path, kOneFile));
   CHECK_FALSE(recording->position());
@@ -431,21 +431,20 @@ TEST_CASE("A recording does not go on with records of another size or descriptio
   if (words == "size") {
     said = refusal([](RecordBatch& batch) {
       batch.record_bytes = 64;
-      batch.description = nullptr;
+      batch.schema = nullptr;
     });
     CHECK(contains(said, "now carries records of schema desk.signal (64 bytes): record those"));
   } else if (words == "description") {
-    said = refusal([](RecordBatch& batch) {
-      batch.description = std::make_shared<const Schema>(later_signal());
-    });
+    said = refusal(
+        [](RecordBatch& batch) { batch.schema = std::make_shared<const Schema>(later_signal()); });
     CHECK(contains(said, absl::StrFormat("description %016x): record", later_signal().hash())));
   } else if (words == "none") {
-    said = refusal([](RecordBatch& batch) { batch.description = nullptr; });
+    said = refusal([](RecordBatch& batch) { batch.schema = nullptr; });
     CHECK(contains(said, "now carries records of schema desk.signal (56 bytes): record"));
   } else {
     said = refusal([](RecordBatch& batch) {
-      batch.schema = "desk.other";
-      batch.description = nullptr;
+      batch.schema_name = "desk.other";
+      batch.schema = nullptr;
     });
     CHECK(contains(said, "now carries records of schema desk.other"));
   }
@@ -462,7 +461,7 @@ TEST_CASE("The same description in another object is the same") {
   REQUIRE(append(*recording, 1, 10, FeedOf::kSignals).ok());
   const std::string bytes = signal_records(11, 1);
   RecordBatch batch = feed_batch(bytes, 11, FeedOf::kSignals);
-  batch.description = std::make_shared<const Schema>(schema_of<Signal>());
+  batch.schema = std::make_shared<const Schema>(schema_of<Signal>());
   CHECK(recording->append(batch).ok());
 }
 
@@ -472,14 +471,14 @@ TEST_CASE("A shipped schema is what it is, whatever names a release has for its 
   Schema shipped = *known_schema(kv16::kSchema);
   const std::string pairs(5 * sizeof(kv16::Record), 'x');
   RecordBatch batch{kv16::kSchema, std::as_bytes(std::span(pairs)), feed_position(5)};
-  batch.description = std::make_shared<const Schema>(shipped);
+  batch.schema = std::make_shared<const Schema>(shipped);
   {
     auto recording = prepared(on.disk, recording_options(on.path, kOneFile));
     REQUIRE(recording->append(batch).ok());
     REQUIRE(recording->commit(feed_position(5)).ok());
   }
   shipped.fields.back().values = {{"zero", 0}};
-  batch.description = std::make_shared<const Schema>(shipped);
+  batch.schema = std::make_shared<const Schema>(shipped);
   auto recording = prepared(on.disk, recording_options(on.path, kOneFile));
   CHECK(recording->append(batch).ok());
 }

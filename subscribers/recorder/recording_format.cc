@@ -27,15 +27,15 @@ bool is_named(const std::string& path, absl::string_view suffix) {
 }
 
 std::uint32_t record_bytes_of(const RecordBatch& batch) {
-  if (batch.record_bytes != 0 || batch.description == nullptr) return batch.record_bytes;
-  return batch.description->record_bytes;
+  if (batch.record_bytes != 0 || batch.schema == nullptr) return batch.record_bytes;
+  return batch.schema->record_bytes;
 }
 
 // The hash by which descriptions are told apart. A schema that Lapwing ships is what it is,
 // whichever release has given names to more of its values.
 std::uint64_t hash_of(const RecordBatch& batch) {
-  const bool is_told = batch.description != nullptr && !known_schema(batch.schema);
-  return is_told ? batch.description->hash() : 0;
+  const bool is_told = batch.schema != nullptr && !known_schema(batch.schema_name);
+  return is_told ? batch.schema->hash() : 0;
 }
 
 }  // namespace
@@ -61,13 +61,13 @@ const Id128& session_of(const RecordBatch& batch) {
 absl::StatusOr<RecordingFormat> RecordingFormat::choose(const RecordBatch& batch,
                                                         const std::string& path,
                                                         FeedMetadata feed_metadata) {
-  const bool is_of_dbn = dbn::find_schema(batch.schema) != nullptr;
+  const bool is_of_dbn = dbn::find_schema(batch.schema_name) != nullptr;
   if (is_of_dbn && !is_named(path, kRecordFileSuffix)) {
     return dbn_files(batch, path, std::move(feed_metadata));
   }
   if (is_of_dbn || !is_named(path, kDbnSuffix)) return record_files(batch, path);
   return make_error(Errc::kRecordSize,
-                    absl::StrCat("the bus carries records of schema ", batch.schema,
+                    absl::StrCat("the bus carries records of schema ", batch.schema_name,
                                  ", which a DBN file cannot hold: name the file *",
                                  kRecordFileSuffix, " or *", kRecordFileSuffix, kZstdSuffix));
 }
@@ -80,7 +80,7 @@ absl::StatusOr<RecordingFormat> RecordingFormat::dbn_files(const RecordBatch& ba
   if (!raw.ok()) return raw.status();
   const absl::StatusOr<dbn::Metadata> parsed = dbn::parse_metadata(std::as_bytes(std::span(*raw)));
   if (!parsed.ok()) return parsed.status();
-  const std::optional<Schema> schema = known_schema(batch.schema, parsed->version);
+  const std::optional<Schema> schema = known_schema(batch.schema_name, parsed->version);
   const std::uint32_t record_bytes = record_bytes_of(batch);
   const bool is_that = schema && (record_bytes == 0 || record_bytes == schema->record_bytes);
   if (!is_that) {
@@ -88,11 +88,11 @@ absl::StatusOr<RecordingFormat> RecordingFormat::dbn_files(const RecordBatch& ba
         Errc::kRecordSize,
         absl::StrCat("the bus's records",
                      record_bytes == 0 ? "" : absl::StrCat(" of ", record_bytes, " bytes"),
-                     " are not ", batch.schema, " of DBN version ", parsed->version,
+                     " are not ", batch.schema_name, " of DBN version ", parsed->version,
                      ", which its metadata is of; publish it with the metadata of "
                      "its own feed"));
   }
-  RecordingFormat format(path, {SchemaLabel(batch.schema), schema->record_bytes});
+  RecordingFormat format(path, {SchemaLabel(batch.schema_name), schema->record_bytes});
   format.clock_ = RecordClock(*schema);
   format.ends_event_ = EventEnds(*schema);
   format.feed_metadata_ = std::move(feed_metadata);
@@ -104,34 +104,34 @@ absl::StatusOr<RecordingFormat> RecordingFormat::record_files(const RecordBatch&
   const std::uint32_t record_bytes = record_bytes_of(batch);
   if (record_bytes == 0) {
     return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("records of schema ", batch.schema,
+                      absl::StrCat("records of schema ", batch.schema_name,
                                    " may have any size: give RecordBatch::record_bytes"));
   }
-  RecordFileHead head{.schema = batch.schema, .record_bytes = record_bytes};
-  if (batch.description != nullptr) head.description = *batch.description;
+  RecordFileHead head{.schema = batch.schema_name, .record_bytes = record_bytes};
+  if (batch.schema != nullptr) head.description = *batch.schema;
   absl::StatusOr<std::string> bytes = encode_record_file_head(head);
   if (!bytes.ok()) return bytes.status();
-  RecordingFormat format(path, {SchemaLabel(batch.schema, hash_of(batch)), record_bytes});
+  RecordingFormat format(path, {SchemaLabel(batch.schema_name, hash_of(batch)), record_bytes});
   if (head.description) {
     format.clock_ = RecordClock(*head.description);
     format.ends_event_ = EventEnds(*head.description);
   }
-  format.description_ = batch.description;
+  format.description_ = batch.schema;
   format.record_file_head_ = *std::move(bytes);
   return format;
 }
 
 bool RecordingFormat::is_same_kind(const RecordBatch& batch) const {
   const std::uint32_t record_bytes = record_bytes_of(batch);
-  if (batch.schema != kind_.schema.name) return false;
+  if (batch.schema_name != kind_.schema.name) return false;
   if (record_bytes != 0 && record_bytes != kind_.record_bytes) return false;
-  if (is_dbn() || batch.description == description_) return true;
+  if (is_dbn() || batch.schema == description_) return true;
   return hash_of(batch) == kind_.schema.hash;
 }
 
 absl::Status RecordingFormat::check(const RecordBatch& batch) const {
   if (!is_same_kind(batch)) {
-    const SchemaLabel carried(batch.schema, is_dbn() ? 0 : hash_of(batch));
+    const SchemaLabel carried(batch.schema_name, is_dbn() ? 0 : hash_of(batch));
     return check_same_kind(path_, kind_, {carried, record_bytes_of(batch)});
   }
   const std::size_t record_bytes = kind_.record_bytes;
@@ -143,7 +143,7 @@ absl::Status RecordingFormat::check(const RecordBatch& batch) const {
   }
   if (is_whole) return absl::OkStatus();
   return make_error(Errc::kRecordSize,
-                    absl::StrCat(batch.records.size(), " bytes of schema ", batch.schema,
+                    absl::StrCat(batch.records.size(), " bytes of schema ", batch.schema_name,
                                  " are no whole records of ", record_bytes,
                                  " bytes; nothing of them was recorded"));
 }

@@ -9,7 +9,7 @@
 int main(int, char** argv) {
   using lapwing::dbn::MboMsg;
   auto publisher = lapwing::Publisher::open({.directory = argv[1],
-                                             .schema = lapwing::dbn::kSchemaMbo,
+                                             .schema_name = lapwing::dbn::kSchemaMbo,
                                              .record_bytes = sizeof(MboMsg),
                                              .capacity = 16'384});
   if (!publisher.ok()) return desk::fail(publisher.status());

@@ -79,8 +79,8 @@ TEST_CASE("A typed subscriber takes what a typed publisher publishes") {
   while (came(batch).is_event()) batch = subscriber->read(rows, kHang);
   REQUIRE(batch->count == 1);
   CHECK(rows[0].instrument == 4);
-  CHECK((*subscriber)->schema() == "desk.signal");
-  CHECK(*(*subscriber)->description() == schema_of<Signal>());
+  CHECK((*subscriber)->schema_name() == "desk.signal");
+  CHECK(*(*subscriber)->schema() == schema_of<Signal>());
 }
 
 TEST_CASE("A member that is the time of publishing is stamped, and no other") {

@@ -25,7 +25,7 @@ Lines open(const Step& step) {
 Lines inspect(const Step& step) {
   auto info = sized<lapwing_history_info>();
   const lapwing_result result = lapwing_history_inspect(histories().of(step), &info, nullptr);
-  return line(result, absl::StrCat("record_bytes=", info.record_bytes, " schema=", info.schema,
+  return line(result, absl::StrCat("record_bytes=", info.record_bytes, " schema=", info.schema_name,
                                    " oldest=", info.oldest, " archived=", info.archived,
                                    " durable=", info.durable));
 }

@@ -13,8 +13,8 @@ Lines open(const Step& step) {
   auto options = sized<lapwing_publisher_options>();
   options.directory = step.text_or_null("directory");
   options.name = step.text_or_null("name");
+  options.schema_name = step.text_or_null("schema_name");
   options.schema = step.text_or_null("schema");
-  options.description = step.text_or_null("description");
   options.record_bytes = static_cast<std::uint32_t>(step.number("record_bytes"));
   options.capacity = step.number("capacity");
   step.set("segment_bytes", options.segment_bytes);

@@ -151,7 +151,7 @@ Lines take(const Step& step) {
 Lines inspect(const Step& step) {
   auto info = sized<lapwing_subscriber_info>();
   const lapwing_result result = lapwing_subscriber_inspect(subscribers().of(step), &info, nullptr);
-  return line(result, absl::StrCat("record_bytes=", info.record_bytes, " schema=", info.schema,
+  return line(result, absl::StrCat("record_bytes=", info.record_bytes, " schema=", info.schema_name,
                                    " records=", info.records, " first=", info.first,
                                    " last=", info.last, " gaps=", info.gaps, " lost=", info.lost,
                                    " filled=", info.filled, " sessions=", info.sessions,
@@ -268,7 +268,7 @@ std::string event_line(const lapwing_event& event) {
                     " cause=", kCauses[event.cause], " fillable=", event.fillable);
   }
   if (event.kind == LAPWING_EVENT_SESSION || event.kind == LAPWING_EVENT_RESET) {
-    absl::StrAppend(&text, " record_bytes=", event.record_bytes, " schema=", event.schema);
+    absl::StrAppend(&text, " record_bytes=", event.record_bytes, " schema=", event.schema_name);
   }
   if (event.kind == LAPWING_EVENT_SNAPSHOT_COMPLETE) {
     absl::StrAppend(&text, " entries=", event.state_entries);
