@@ -103,6 +103,8 @@ typedef struct lapwing_history lapwing_history;
 typedef struct lapwing_books lapwing_books;
 typedef struct lapwing_listener lapwing_listener;
 typedef struct lapwing_channel lapwing_channel; /* a producer, a consumer or a duplex */
+typedef struct lapwing_symbols lapwing_symbols;
+typedef struct lapwing_wait_set lapwing_wait_set;
 
 typedef struct lapwing_id { /* random; all zero: none */
   uint8_t bytes[16];
@@ -852,6 +854,91 @@ LAPWING_API_V void lapwing_channel_interrupt(lapwing_channel *channel);
  * destroy, which does the same. Idempotent. */
 LAPWING_API lapwing_result lapwing_channel_close(lapwing_channel *channel, lapwing_error *error);
 LAPWING_API_V void lapwing_channel_destroy(lapwing_channel **channel);
+
+/* ---- symbols: which instrument a symbol stands for, by date ------------------------------------- */
+
+typedef struct lapwing_symbol_mapping {
+  char symbol[80];
+  uint32_t instrument_id;
+  uint32_t start_date; /* UTC, YYYYMMDD */
+  uint32_t end_date;   /* exclusive */
+  uint32_t reserved;
+} lapwing_symbol_mapping;
+
+/* Those of the feed's DBN metadata, as the last publisher of the bus in `directory` wrote them. No
+ * mapping if the feed has no metadata. Errors: bad-input, damaged, system. */
+LAPWING_API lapwing_result lapwing_symbols_open(const char *directory, lapwing_symbols **symbols,
+    lapwing_error *error);
+/* The instrument of a symbol at that time, UTC ns. Outside all dates of the symbol, the mapping that
+ * began last counts. not-found: the symbol is unknown. */
+LAPWING_API lapwing_result lapwing_symbols_find(lapwing_symbols *symbols, const char *symbol,
+    uint64_t utc_ns, uint32_t *instrument_id, lapwing_error *error);
+/* The mapping of an instrument at that time, likewise. not-found: the instrument is unknown. */
+LAPWING_API lapwing_result lapwing_symbols_name(lapwing_symbols *symbols, uint32_t instrument_id,
+    uint64_t utc_ns, lapwing_symbol_mapping *mapping, lapwing_error *error);
+/* All mappings, by symbol, then by date. *count is how many there are; too-small: more than max, and
+ * the first max are written. */
+LAPWING_API lapwing_result lapwing_symbols_list(lapwing_symbols *symbols,
+    lapwing_symbol_mapping *mappings, size_t max, size_t *count, lapwing_error *error);
+LAPWING_API_V void lapwing_symbols_destroy(lapwing_symbols **symbols);
+
+/* ---- wait set: several sources in one thread ---------------------------------------------------- */
+
+typedef uint32_t lapwing_source_kind;
+enum {
+  LAPWING_SOURCE_SUBSCRIBER = 1,
+  LAPWING_SOURCE_CONFLATED = 2, /* a subscriber with LAPWING_SUBSCRIBER_CONFLATE */
+  LAPWING_SOURCE_CONSUMER = 4,
+  LAPWING_SOURCE_PRODUCER = 5,
+  LAPWING_SOURCE_DUPLEX = 6,
+  LAPWING_SOURCE_LISTENER = 7,
+  LAPWING_SOURCE_FD = 8,
+  LAPWING_SOURCE_TIMER = 9
+};
+
+typedef struct lapwing_ready {
+  uint32_t struct_size;
+  lapwing_source_kind kind;
+  uint64_t token;       /* as it was given to add */
+  uint64_t source;      /* as add returned it */
+  uint64_t expirations; /* of a timer, since it was last ready */
+  uint32_t events;      /* of a descriptor: those of poll(2) */
+  uint32_t reserved;
+} lapwing_ready;
+
+/* A set waits as its subscribers would: LAPWING_WAIT_BUSY, BACKOFF or PARK. Errors: limit, system. */
+LAPWING_API lapwing_result lapwing_wait_set_open(lapwing_wait wait, lapwing_wait_set **set,
+    lapwing_error *error);
+/* Adds a source, which the set does not own: it may be destroyed at any time but during a wait, and
+ * leaves the set then. `token` is the caller's; *source names it in the set, and may be NULL.
+ * Errors of all: limit (127 sources), misuse (another call waits; it is in a set). */
+LAPWING_API lapwing_result lapwing_wait_set_add_subscriber(lapwing_wait_set *set,
+    lapwing_subscriber *subscriber, uint64_t token, uint64_t *source, lapwing_error *error);
+/* `bytes`: a producer is ready if there is room for a message of that size; of others 0. */
+LAPWING_API lapwing_result lapwing_wait_set_add_channel(lapwing_wait_set *set,
+    lapwing_channel *channel, size_t bytes, uint64_t token, uint64_t *source,
+    lapwing_error *error);
+LAPWING_API lapwing_result lapwing_wait_set_add_listener(lapwing_wait_set *set,
+    lapwing_listener *listener, uint64_t token, uint64_t *source, lapwing_error *error);
+/* `events`: POLLIN, POLLOUT, POLLPRI, POLLRDHUP of poll(2). Remove it before it is closed. */
+LAPWING_API lapwing_result lapwing_wait_set_add_fd(lapwing_wait_set *set, int32_t fd,
+    uint32_t events, uint64_t token, uint64_t *source, lapwing_error *error);
+/* Ready in in_ns from now, and then every every_ns; 0: once. in_ns LAPWING_NEVER: not until
+ * set_timer. */
+LAPWING_API lapwing_result lapwing_wait_set_add_timer(lapwing_wait_set *set, int64_t in_ns,
+    int64_t every_ns, uint64_t token, uint64_t *source, lapwing_error *error);
+LAPWING_API lapwing_result lapwing_wait_set_set_timer(lapwing_wait_set *set, uint64_t source,
+    int64_t in_ns, int64_t every_ns, lapwing_error *error);
+/* not-found: it is not in the set. */
+LAPWING_API lapwing_result lapwing_wait_set_remove(lapwing_wait_set *set, uint64_t source,
+    lapwing_error *error);
+/* The next source that is ready. Takes nothing from it: call the source itself with a timeout of 0.
+ * What is left there makes it ready again, and so does its end, until it is removed. Sources take
+ * turns. Errors: would-block, timed-out, interrupted. */
+LAPWING_API lapwing_result lapwing_wait_set_wait(lapwing_wait_set *set, lapwing_ready *ready,
+    int64_t timeout_ns, lapwing_error *error);
+LAPWING_API_V void lapwing_wait_set_interrupt(lapwing_wait_set *set);
+LAPWING_API_V void lapwing_wait_set_destroy(lapwing_wait_set **set);
 
 #ifdef __cplusplus
 }

@@ -32,6 +32,8 @@ using History = std::unique_ptr<lapwing_history, Destroy<lapwing_history_destroy
 using Books = std::unique_ptr<lapwing_books, Destroy<lapwing_books_destroy>>;
 using Listener = std::unique_ptr<lapwing_listener, Destroy<lapwing_listener_destroy>>;
 using Channel = std::unique_ptr<lapwing_channel, Destroy<lapwing_channel_destroy>>;
+using Symbols = std::unique_ptr<lapwing_symbols, Destroy<lapwing_symbols_destroy>>;
+using WaitSet = std::unique_ptr<lapwing_wait_set, Destroy<lapwing_wait_set_destroy>>;
 
 // A bus in a directory of the test's own, with records of 8 bytes: record n is n.
 class TestBus {

@@ -5,11 +5,23 @@
 #include "bindings/c/call.h"
 #include "bindings/c/channel_handle.h"
 #include "bindings/c/channel_options.h"
+#include "bindings/c/wait_sources.h"
 
 struct lapwing_listener : lapwing::c::Handle<lapwing::ChannelListener> {
   static constexpr char kWhat[] = "listener";
   using Handle::Handle;
 };
+
+namespace lapwing::c {
+
+lapwing_result add_to(WaitSet& set, lapwing_listener* listener, std::uint64_t token,
+                      std::uint64_t* source, lapwing_error* error) {
+  return call(listener, error, [&](ChannelListener& opened) {
+    return put_source(set.add(opened, token), source, error);
+  });
+}
+
+}  // namespace lapwing::c
 
 using namespace lapwing::c;
 using lapwing::ChannelListener;

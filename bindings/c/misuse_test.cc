@@ -23,6 +23,8 @@ struct Handles {
   lapwing_books* books = nullptr;
   lapwing_listener* listener = nullptr;
   lapwing_channel* channel = nullptr;
+  lapwing_symbols* symbols = nullptr;
+  lapwing_wait_set* wait_set = nullptr;
 };
 
 std::vector<lapwing_result> results_of_bus_calls(const Handles& of) {
@@ -103,6 +105,27 @@ std::vector<lapwing_result> results_of_other_calls(const Handles& of) {
   };
 }
 
+std::vector<lapwing_result> results_of_sets_and_symbols(const Handles& of) {
+  lapwing_wait_set* const set = of.wait_set;
+  auto ready = sized<lapwing_ready>();
+  lapwing_symbol_mapping mapping;
+  std::uint32_t instrument = 0;
+  std::size_t count = 0;
+  return {
+      lapwing_symbols_find(of.symbols, "ESH4", 0, &instrument, nullptr),
+      lapwing_symbols_name(of.symbols, 1, 0, &mapping, nullptr),
+      lapwing_symbols_list(of.symbols, nullptr, 0, &count, nullptr),
+      lapwing_wait_set_add_subscriber(set, of.subscriber, 1, nullptr, nullptr),
+      lapwing_wait_set_add_channel(set, of.channel, 0, 1, nullptr, nullptr),
+      lapwing_wait_set_add_listener(set, of.listener, 1, nullptr, nullptr),
+      lapwing_wait_set_add_fd(set, 0, 1, 1, nullptr, nullptr),
+      lapwing_wait_set_add_timer(set, 0, 0, 1, nullptr, nullptr),
+      lapwing_wait_set_set_timer(set, 1, 0, 0, nullptr),
+      lapwing_wait_set_remove(set, 1, nullptr),
+      lapwing_wait_set_wait(set, &ready, 0, nullptr),
+  };
+}
+
 bool all_are(const std::vector<lapwing_result>& results, lapwing_result expected) {
   bool all = true;
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -145,6 +168,12 @@ class OneOfEach {
     REQUIRE(result == LAPWING_OK);
     accepted_.reset(accepted);
     channel_.reset(connected);
+    lapwing_symbols* symbols = nullptr;
+    REQUIRE(lapwing_symbols_open(bus_.path().c_str(), &symbols, nullptr) == LAPWING_OK);
+    symbols_.reset(symbols);
+    lapwing_wait_set* set = nullptr;
+    REQUIRE(lapwing_wait_set_open(LAPWING_WAIT_BACKOFF, &set, nullptr) == LAPWING_OK);
+    wait_set_.reset(set);
   }
 
   Handles handles() const {
@@ -154,7 +183,9 @@ class OneOfEach {
             history_.get(),
             books_.get(),
             listener_.get(),
-            channel_.get()};
+            channel_.get(),
+            symbols_.get(),
+            wait_set_.get()};
   }
   TestBus& bus() { return bus_; }
   void destroy_all() {
@@ -166,6 +197,8 @@ class OneOfEach {
     listener_.reset();
     accepted_.reset();
     channel_.reset();
+    symbols_.reset();
+    wait_set_.reset();
   }
 
  private:
@@ -178,11 +211,15 @@ class OneOfEach {
   Listener listener_;
   Channel accepted_;
   Channel channel_;
+  Symbols symbols_;
+  WaitSet wait_set_;
 };
 
 TEST_CASE("every function answers a NULL handle with misuse") {
   CHECK(all_are(results_of_bus_calls({}), LAPWING_ERROR_MISUSE));
   CHECK(all_are(results_of_other_calls({}), LAPWING_ERROR_MISUSE));
+  CHECK(all_are(results_of_sets_and_symbols({}), LAPWING_ERROR_MISUSE));
+  lapwing_wait_set_interrupt(nullptr);
   lapwing_publisher_interrupt(nullptr);
   lapwing_subscriber_interrupt(nullptr);
   lapwing_listener_interrupt(nullptr);
@@ -208,7 +245,8 @@ TEST_CASE("in a forked child every call answers forked, and the parent goes on")
   if (child == 0) {
     const Handles handles = each.handles();
     const bool all = all_are(results_of_bus_calls(handles), LAPWING_ERROR_FORKED) &&
-                     all_are(results_of_other_calls(handles), LAPWING_ERROR_FORKED);
+                     all_are(results_of_other_calls(handles), LAPWING_ERROR_FORKED) &&
+                     all_are(results_of_sets_and_symbols(handles), LAPWING_ERROR_FORKED);
     each.destroy_all();
     const char answer = all ? 'y' : 'n';
     (void)!write(answers[1], &answer, 1);

@@ -15,6 +15,7 @@
 #include "bindings/c/positions.h"
 #include "bindings/c/schema.h"
 #include "bindings/c/structs.h"
+#include "bindings/c/wait_sources.h"
 #include "lapwing/conflation.h"
 #include "lapwing/fold.h"
 #include "subscribers/subscriber_access.h"
@@ -51,6 +52,9 @@ class Reads {
   absl::Status put_schema(const SchemaOut& out) const;
   absl::StatusOr<lapwing_ages> ages() const;
   lapwing_subscriber_info info() const;
+  absl::StatusOr<SourceId> add_to(WaitSet& set, std::uint64_t token) {
+    return plain_ ? set.add(*plain_, token) : set.add(*conflated_, token);
+  }
   const absl::Status& status() const { return plain_ ? plain_->status() : conflated_->status(); }
   void interrupt() noexcept { plain_ ? plain_->interrupt() : conflated_->interrupt(); }
 
@@ -424,6 +428,13 @@ struct ReadOneRest {
 }
 
 }  // namespace
+
+lapwing_result add_to(WaitSet& set, lapwing_subscriber* subscriber, std::uint64_t token,
+                      std::uint64_t* source, lapwing_error* error) {
+  return call(subscriber, error,
+              [&](Reads& opened) { return put_source(opened.add_to(set, token), source, error); });
+}
+
 }  // namespace lapwing::c
 
 using namespace lapwing::c;

@@ -60,6 +60,11 @@ class Symbols {
   // The instrument's symbol at that time. Empty: the instrument is unknown. Valid until the next
   // add().
   [[nodiscard]] std::string_view symbol(std::uint32_t instrument_id, std::uint64_t utc_ns) const;
+  // The mapping that symbol() goes by.
+  [[nodiscard]] std::optional<SymbolMapping> mapping(std::uint32_t instrument_id,
+                                                     std::uint64_t utc_ns) const;
+  // Every mapping, by symbol, then by start date.
+  [[nodiscard]] std::vector<SymbolMapping> mappings() const;
   // Every symbol, ascending, each once.
   [[nodiscard]] std::vector<std::string> names() const;
   // What is known of these symbols, and of the instruments that they stand for on any date.

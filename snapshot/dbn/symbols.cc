@@ -111,6 +111,22 @@ std::string_view Symbols::symbol(std::uint32_t instrument_id, std::uint64_t utc_
   return find(found->second, utc_ns)->symbol;
 }
 
+std::optional<SymbolMapping> Symbols::mapping(std::uint32_t instrument_id,
+                                              std::uint64_t utc_ns) const {
+  const auto found = by_id_.find(instrument_id);
+  if (found == by_id_.end()) return std::nullopt;
+  return *find(found->second, utc_ns);
+}
+
+std::vector<SymbolMapping> Symbols::mappings() const {
+  std::vector<SymbolMapping> all;
+  for (const std::string& name : names()) {
+    const Mappings& dated = by_symbol_.at(name);
+    all.insert(all.end(), dated.begin(), dated.end());
+  }
+  return all;
+}
+
 std::vector<std::string> Symbols::names() const {
   std::vector<std::string> names;
   for (const auto& [symbol, mappings] : by_symbol_) names.push_back(symbol);

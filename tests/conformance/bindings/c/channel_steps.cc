@@ -6,16 +6,6 @@
 namespace lapwing::conformance {
 namespace {
 
-Handles<lapwing_listener>& listeners() {
-  static auto* const all = new Handles<lapwing_listener>;
-  return *all;
-}
-
-Handles<lapwing_channel>& channels() {
-  static auto* const all = new Handles<lapwing_channel>;
-  return *all;
-}
-
 // The calls of a scenario: a client's by their numbers, a server's by their names.
 class Calls {
  public:
@@ -266,6 +256,16 @@ Lines inspect(const Step& step) {
 }
 
 }  // namespace
+
+Handles<lapwing_listener>& listeners() {
+  static auto* const all = new Handles<lapwing_listener>;
+  return *all;
+}
+
+Handles<lapwing_channel>& channels() {
+  static auto* const all = new Handles<lapwing_channel>;
+  return *all;
+}
 
 Operations channel_operations() {
   return {

@@ -72,6 +72,8 @@ Lines interrupt(Handles<Handle>& handles, const Step& step, void (*interrupt_han
 
 Handles<lapwing_subscriber>& subscribers();
 Handles<const lapwing_position>& positions();
+Handles<lapwing_listener>& listeners();
+Handles<lapwing_channel>& channels();
 
 // One batch in memory of its own.
 struct ReadBatch {
@@ -91,6 +93,8 @@ Operations subscriber_operations();
 Operations history_operations();
 Operations books_operations();
 Operations channel_operations();
+Operations symbols_operations();
+Operations wait_set_operations();
 Operations misuse_operations();
 Operations rate_operations();
 

@@ -10,9 +10,10 @@ namespace {
 class Driver {
  public:
   Driver() {
-    for (Operations some : {library_operations(), publisher_operations(), subscriber_operations(),
-                            history_operations(), books_operations(), channel_operations(),
-                            misuse_operations(), rate_operations()}) {
+    for (Operations some :
+         {library_operations(), publisher_operations(), subscriber_operations(),
+          history_operations(), books_operations(), channel_operations(), symbols_operations(),
+          wait_set_operations(), misuse_operations(), rate_operations()}) {
       operations_.merge(some);
     }
   }
