@@ -24,6 +24,7 @@ void add_repair(CLI::App& app, Run& run);
 void add_state(CLI::App& app, Run& run);
 void add_subscribers(CLI::App& app, Run& run);
 void add_events(CLI::App& app, Run& run);
+void add_symbols(CLI::App& app, Run& run);
 void add_cursors(CLI::App& app, Run& run);
 void add_pipe(CLI::App& app, Run& run);
 void add_ping(CLI::App& app, Run& run);

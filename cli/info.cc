@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/say.h"
+#include "lapwing/symbols.h"
 #include "monitor/bus_status.h"
 #include "monitor/count_text.h"
 #include "monitor/json_text.h"
@@ -178,6 +179,16 @@ void print_sessions(const BusStatus& bus) {
   for_each_newest(*bus.sessions, print_session);
 }
 
+// How many symbols the feed has; they may be tens of thousands.
+void print_symbols(const std::string& directory) {
+  const absl::StatusOr<Symbols> symbols = Symbols::of_bus(directory);
+  if (!symbols.ok()) {
+    std::cout << "  symbols    unknown: " << message_of(symbols.status()) << '\n';
+  } else if (!symbols->empty()) {
+    std::cout << "  symbols    " << symbols->names().size() << ": `lapwing symbols` lists them\n";
+  }
+}
+
 void print_text(const BusStatus& bus) {
   const BusDescription& description = bus.description;
   std::cout << "bus " << printable(description.name) << " at " << printable(bus.directory)
@@ -187,6 +198,7 @@ void print_text(const BusStatus& bus) {
   print_publisher(bus);
   print_ring(bus);
   if (!description.journal_root.empty()) print_sessions(bus);
+  print_symbols(bus.directory);
   print_fields(bus.records);
 }
 

@@ -46,6 +46,7 @@ void add_program(CLI::App& app, Run& run) {
   add_state(app, run);
   add_subscribers(app, run);
   add_events(app, run);
+  add_symbols(app, run);
   add_cursors(app, run);
   add_pipe(app, run);
   add_ping(app, run);

@@ -1,5 +1,6 @@
 """Symbols: texts of digits, symbols that a bus does not have, and those of a live recording."""
 
+import json
 import unittest
 
 import feed_files as feed
@@ -8,7 +9,7 @@ import mbo_records as mbo
 
 SAMSUNG, HYNIX, TOYOTA = "005930", "000660", "7203"
 INSTRUMENTS = {SAMSUNG: 1001, HYNIX: 5930, TOYOTA: 1003}
-NOT_FOUND, USAGE = 1, 2
+NOT_FOUND, USAGE, NO_BUS = 1, 2, 5
 
 
 class SymbolsTest(harness.BusTest):
@@ -43,6 +44,23 @@ class Digits(SymbolsTest):
             self.assertEqual(self.instruments_of(symbol), [instrument])
             self.assertEqual(self.instruments_of(f"id:{instrument}"), [instrument])
         self.assertEqual(self.instruments_of("id:005930"), [INSTRUMENTS[HYNIX]])
+
+    def test_the_command_lists_them(self):
+        lines = self.run_to_end("list", "symbols").out().splitlines()
+        self.assertEqual(lines[0].split(), ["symbol", "instrument", "from", "until"])
+        self.assertEqual({tuple(line.split()[:2]) for line in lines[1:]},
+                         {(symbol, str(number)) for symbol, number in INSTRUMENTS.items()})
+        shown = json.loads(self.run_to_end("json", "symbols", TOYOTA, "id:5930", "--json").out())
+        self.assertEqual([(one["symbol"], one["instrument_id"]) for one in shown["symbols"]],
+                         [(TOYOTA, 1003), (HYNIX, 5930)])
+        self.assertRegex(shown["symbols"][0]["from"], r"^\d{4}-\d\d-\d\d$")
+        self.assertIn("symbols    3: ", self.run_to_end("info", "info").out())
+
+    def test_the_command_refuses_what_the_bus_does_not_have(self):
+        for name, what in (("1003", "has no symbol 1003"), ("id:7", "has no instrument id:7")):
+            self.assertIn(what, self.run_to_end("one", "symbols", name, expect=NOT_FOUND).err())
+        self.run_to_end("bad", "symbols", "id:x", expect=USAGE)
+        self.run_to_end("none", "symbols", bus=self.folder / "none", expect=NO_BUS)
 
     def test_a_number_without_its_prefix_is_an_unknown_symbol(self):
         refused = self.tail(1003, expect=NOT_FOUND)
