@@ -34,6 +34,7 @@ repeat() {
   export "$1=${!1:-${!tier}}"
 }
 repeat LAPWING_KILLS 10 50 500
+repeat LAPWING_RECIPE_KILLS 1 7 100
 repeat LAPWING_DESK_SECONDS 2 15 60
 repeat LAPWING_LOGGER_KILLS 5 200 1000
 repeat LAPWING_JOINS 50 500 5000
