@@ -58,8 +58,9 @@ endif()
 # Before 1.0.0 a minor version may change the source interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/lapwing-config-version.cmake
   COMPATIBILITY SameMinorVersion)
+# In the component of the C interface (bindings/c), which is complete by itself.
 install(FILES ${PROJECT_BINARY_DIR}/lapwing-config.cmake
-  ${PROJECT_BINARY_DIR}/lapwing-config-version.cmake DESTINATION ${package_directory})
+  ${PROJECT_BINARY_DIR}/lapwing-config-version.cmake DESTINATION ${package_directory} COMPONENT c)
 # The prefix as seen from the file, so that what is installed can be moved.
 file(RELATIVE_PATH LAPWING_PREFIX_FROM_PC
   /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Installs a build into an empty prefix, and builds and runs a C11 program with it as users do: by
-# pkg-config, and by CMake. Also looks at what the library needs and exports.
+# Installs the C interface of a build alone into an empty prefix, and builds and runs C11 programs with
+# it as users do: by pkg-config, by CMake, and the complete program of docs/c.md. Also looks at what the
+# library needs and exports.
 #   tests/capi/installed.sh [BUILD]      default: LAPWING_BUILD_DIR, else build/release
-# Prints `2 of 2` for the programs. Exit: 0, or 1 where something fails.
+# Prints `3 of 3` for the programs. Exit: 0, or 1 where something fails.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=$(cd "${1:-${LAPWING_BUILD_DIR:-$root/build/release}}" && pwd) || exit 1
@@ -16,7 +17,7 @@ check() {  # NAME COMMAND…
   tail -n 20 "$work/output"
 }
 
-cmake --install "$build" --prefix "$work/prefix" >"$work/output" 2>&1 || { tail "$work/output"; exit 1; }
+cmake --install "$build" --component c --prefix "$work/prefix" >"$work/output" 2>&1 || { tail "$work/output"; exit 1; }
 library=$(find "$work/prefix" -name 'liblapwing.so.1')
 libdir=$(dirname "$library")
 export LD_LIBRARY_PATH=$libdir
@@ -47,7 +48,26 @@ if cmake -S "$work/user" -B "$work/user/build" -DCMAKE_PREFIX_PATH="$work/prefix
 else
   tail "$work/output"
 fi
-echo "$ran of 2"
+# As docs/c.md says it, word for word.
+quotes() {
+  sed -n '/^```c$/,/^```$/{/^```/d;p}' "$root/docs/c.md" >"$work/quotes.c"
+  # shellcheck disable=SC2046
+  cc -std=c11 -Wall -Wextra -Wpedantic -Werror "$work/quotes.c" -o "$work/quotes" \
+    $(pkg-config --cflags --libs lapwing) || return
+  "$work/quotes" "$work/quotes.bus" >"$work/quotes.out" || return
+  diff "$work/quotes.out" - <<<$'1: 99 101\n2: 100 101\n3: 100 102'
+}
+if quotes >"$work/output" 2>&1; then
+  ran=$((ran + 1))
+else
+  tail "$work/output"
+fi
+echo "$ran of 3"
+
+nothing_else() {
+  ! (cd "$work/prefix" && find . -type f) | grep -vE '/lapwing\.h$|/liblapwing\.so\.1\.0$|/lapwing\.pc$|/cmake/lapwing/'
+}
+check "the component has nothing of C++ or of the program" nothing_else
 
 as_cpp() {  # the header is one of C++11 as well
   printf '#include <lapwing.h>\nint main() { return 0; }\n' |
@@ -68,4 +88,4 @@ exports_the_header() {
     <(python3 "$root/bindings/c/golden.py" --functions | sort)
 }
 check "the library exports the functions of lapwing.h and no others" exports_the_header
-[[ $ran == 2 && $failed == 0 ]]
+[[ $ran == 3 && $failed == 0 ]]
