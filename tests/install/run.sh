@@ -58,6 +58,30 @@ must() {
 }
 
 cp -r "$root/tests/install/consumer" "$work/consumer"
+# The program of README.md, word for word, and a main that calls its publish(), and its subscribe() up
+# to the quote.
+{
+  sed -n '/^```cpp$/,/^```$/{/^```/d;p}' "$root/README.md"
+  cat <<'END'
+#include <cstdlib>
+#include <iostream>
+
+int main() {
+  if (const absl::Status published = publish(); !published.ok()) {
+    std::cerr << published.message() << '\n';
+    return 1;
+  }
+  static int events = 0;
+  const absl::Status ended = subscribe(
+      [](lapwing::Sequence sequence, Quote quote) {
+        std::exit(sequence == 1 && quote.bid == 100 && quote.ask == 101 && events == 1 ? 0 : 1);
+      },
+      [](const lapwing::Event&) { ++events; });
+  std::cerr << "no quote came: " << ended.message() << '\n';
+  return 1;
+}
+END
+} >"$work/consumer/readme.cc"
 must cmake --install "$build" --prefix "$work/prefix"
 prefix=$work/prefix
 
@@ -84,6 +108,9 @@ must cmake -S "$work/consumer" -B "$work/found" -DCMAKE_PREFIX_PATH="$prefix" \
   -DCMAKE_BUILD_TYPE=Release "${launcher[@]}"
 must cmake --build "$work/found" --parallel "$jobs"
 run_all find_package "$work/found"
+
+in_an_empty_folder() { mkdir "$work/readme" && cd "$work/readme" && "$work/found/readme"; }
+check "the program of README.md" in_an_empty_folder
 
 linked_without_rocksdb() { ! ldd "$work/found/subscribe" | grep rocksdb; }
 check "a program of lapwing::lapwing is linked without RocksDB" linked_without_rocksdb
@@ -119,4 +146,4 @@ must cmake --build "$fetched" --parallel "$jobs"
 run_all FetchContent "$fetched"
 
 echo "$passed passed, $failed failed, 0 skipped"
-[[ $failed == 0 && $passed == 14 ]]
+[[ $failed == 0 && $passed == 15 ]]
