@@ -208,11 +208,11 @@ TEST_CASE("Options that contradict the description are refused, and nothing is m
   std::string why;
   SECTION("another name") {
     options.schema_name = "desk.quote";
-    why = "schema is desk.quote, and the description says desk.signal";
+    why = "schema_name is desk.quote, but the schema has desk.signal";
   }
   SECTION("another size") {
     options.record_bytes = 64;
-    why = "record_bytes is 64, and the description says 56";
+    why = "record_bytes is 64, but the schema has 56";
   }
   SECTION("no description") {
     options.schema->fields[1].offset = 4;

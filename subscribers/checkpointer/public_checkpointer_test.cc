@@ -39,7 +39,7 @@ TEST_CASE("A checkpointer of a closed bus leaves a checkpoint that the public cl
   CHECK(checkpointer.committed()->sequence == reference.settled());
   CHECK(checkpointer.counters().checkpoints == 1);
   const auto checkpoint =
-      Checkpoint::open({.directory = bus.directory(), .fold = options_of(bus).fold});
+      Checkpoint::open({.directory = bus.directory(), .own_fold = options_of(bus).own_fold});
   INFO(checkpoint.status().ToString());
   REQUIRE(checkpoint.ok());
   CHECK(checkpoint->info().as_of == reference.settled());
