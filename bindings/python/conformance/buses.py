@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+from typing import Any
 
 import numpy as np
 
@@ -53,8 +54,8 @@ def _(step: Step) -> Answers:
         lapwing.Publisher(
             step.text("directory"),
             name=step.text("name"),
+            schema_name=step.text("schema_name"),
             schema=step.text("schema"),
-            description=step.text("description"),
             record_bytes=step.number("record_bytes"),
             capacity=step.number("capacity"),
             on_journal_lag=step.text("on_journal_lag", "wait"),
@@ -119,6 +120,10 @@ def start_of(step: Step) -> lapwing.Start:
     if start == "after":
         return lapwing.Start.after(step.used("position"))
     return getattr(lapwing.Start, start)()
+
+
+def rows_of(info: Any) -> dict[str, object]:
+    return {"record_bytes": info.record_bytes, "schema": info.schema_name}
 
 
 def conflates(subscriber: lapwing.Subscriber) -> bool:
@@ -209,10 +214,9 @@ def _(step: Step) -> Answers:
 def _(step: Step) -> Answers:
     info = step.used().inspect()
     names = (
-        "record_bytes", "schema", "records", "first", "last", "gaps", "lost", "filled",
-        "sessions", "filtered", "conflated",
+        "records", "first", "last", "gaps", "lost", "filled", "sessions", "filtered", "conflated",
     )  # fmt: skip
-    return ok(**{name: getattr(info, name) for name in names})
+    return ok(**rows_of(info), **{name: getattr(info, name) for name in names})
 
 
 @step("subscriber.position")
@@ -267,8 +271,9 @@ def _(step: Step) -> Answers:
 @step("history.inspect")
 def _(step: Step) -> Answers:
     info = step.used().inspect()
-    names = ("record_bytes", "schema", "oldest", "archived", "durable")
-    return ok(**{name: getattr(info, name) for name in names})
+    return ok(
+        **rows_of(info), oldest=info.oldest, archived=info.archived, durable=info.durable
+    )
 
 
 @step("history.read")

@@ -93,7 +93,7 @@ def event_line(event: lapwing.Event) -> Answers:
         pairs |= {"first": event.first, "last": event.last, "cause": event.cause}
         pairs["fillable"] = bit(event.fillable)
     if event.kind in ("session", "reset"):
-        pairs |= {"record_bytes": event.record_bytes, "schema": event.schema}
+        pairs |= {"record_bytes": event.record_bytes, "schema": event.schema_name}
     if event.kind == "snapshot-complete":
         pairs["entries"] = event.state_entries
     return ok("event", **pairs)

@@ -22,7 +22,7 @@ def publish(bus: str, count: int) -> None:
     quotes = np.zeros(BATCH, QUOTE)
     quotes["instrument"] = np.arange(BATCH) % 8
     quotes["size"] = 100
-    with lapwing.Publisher(bus, description=SCHEMA) as publisher:
+    with lapwing.Publisher(bus, schema=SCHEMA) as publisher:
         last = 0
         for first in range(0, count, BATCH):
             batch = quotes[: count - first]

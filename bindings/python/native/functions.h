@@ -27,7 +27,11 @@
   X(channel_options_init) X(channel_connect) X(channel_claim) X(channel_commit) X(channel_abort) X(channel_send) \
   X(channel_drain) X(channel_peek) X(channel_release) X(channel_start) X(channel_finish) \
   X(channel_finish_any) X(channel_cancel) X(channel_next) X(channel_reply) X(channel_arm) X(channel_fd) \
-  X(channel_inspect) X(channel_interrupt) X(channel_close) X(channel_destroy)
+  X(channel_inspect) X(channel_interrupt) X(channel_close) X(channel_destroy) \
+  X(symbols_open) X(symbols_find) X(symbols_name) X(symbols_list) X(symbols_destroy) \
+  X(wait_set_open) X(wait_set_add_subscriber) X(wait_set_add_channel) X(wait_set_add_listener) \
+  X(wait_set_add_fd) X(wait_set_add_timer) X(wait_set_set_timer) X(wait_set_remove) \
+  X(wait_set_wait) X(wait_set_interrupt) X(wait_set_destroy)
 // clang-format on
 
 namespace lapwing_python {

@@ -109,7 +109,7 @@ class Publisher : public Handle {
 };
 
 void open(Publisher* self, const std::string& directory, const std::string& name,
-          const std::string& schema, const std::string& description, std::uint32_t record_bytes,
+          const std::string& schema_name, const std::string& schema, std::uint32_t record_bytes,
           std::uint64_t capacity, const std::string& ring_directory,
           const std::string& journal_directory, std::uint64_t segment_bytes,
           std::int64_t sync_interval_ns, std::uint64_t retain_bytes, std::int64_t retain_age_ns,
@@ -120,8 +120,8 @@ void open(Publisher* self, const std::string& directory, const std::string& name
   options.flags = flags;
   options.directory = directory.c_str();
   options.name = or_null(name);
+  options.schema_name = or_null(schema_name);
   options.schema = or_null(schema);
-  options.description = or_null(description);
   options.record_bytes = record_bytes;
   options.group = group;
   options.capacity = capacity;
@@ -145,8 +145,8 @@ void open(Publisher* self, const std::string& directory, const std::string& name
 void bind_publisher(nb::module_& module) {
   using nb::arg;
   nb::class_<Publisher, Handle>(module, "Publisher")
-      .def("__init__", &open, nb::kw_only(), arg("directory"), arg("name"), arg("schema"),
-           arg("description"), arg("record_bytes"), arg("capacity"), arg("ring_directory"),
+      .def("__init__", &open, nb::kw_only(), arg("directory"), arg("name"), arg("schema_name"),
+           arg("schema"), arg("record_bytes"), arg("capacity"), arg("ring_directory"),
            arg("journal_directory"), arg("segment_bytes"), arg("sync_interval_ns"),
            arg("retain_bytes"), arg("retain_age_ns"), arg("on_journal_lag"),
            arg("on_journal_failure"), arg("metadata"), arg("source_id"), arg("source_offset"),

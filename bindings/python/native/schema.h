@@ -19,12 +19,12 @@ struct SchemaOut {
   std::vector<char> text = std::vector<char>(1);
 };
 
-// Calls fill(out, failure) again with more memory until the description fits.
+// Calls fill(out, failure) again with more memory until the schema fits.
 template <typename Fill>
 nb::tuple described(Fill&& fill) {
   SchemaOut out;
   Failure failure;
-  for (;;) {  // the description may change between two calls
+  for (;;) {  // the schema may change between two calls
     const lapwing_result result = fill(out, failure);
     if (result == LAPWING_OK) return out.result();
     if (result != LAPWING_ERROR_TOO_SMALL) raise(result, failure);

@@ -160,7 +160,7 @@ void bind_event(nb::module_& module) {
       .flag("fillable", &lapwing_event::fillable, "the journal holds the range")
       .number("resume", &lapwing_event::resume, "the next sequence that is tried in the ring")
       .number("record_bytes", &lapwing_event::record_bytes, "of the records that follow")
-      .text("schema", &lapwing_event::schema)
+      .text("schema_name", &lapwing_event::schema_name)
       .flag("is_described", &lapwing_event::is_described)
       .flag("is_first_session", &lapwing_event::is_first_session)
       .number("state_entries", &lapwing_event::state_entries)
@@ -204,7 +204,7 @@ void bind_subscriber_info(nb::module_& module) {
   using Info = lapwing_subscriber_info;
   Fields<Info>(module, "SubscriberInfo", "A subscriber and what it has delivered.")
       .number("record_bytes", &Info::record_bytes, "0: no session was delivered yet")
-      .text("schema", &Info::schema)
+      .text("schema_name", &Info::schema_name)
       .text("fold", &Info::fold)
       .number("head", &Info::head, "the newest record now; 0 while no bus is attached")
       .number("lag", &Info::lag, "records behind it")
@@ -249,7 +249,7 @@ void bind_history_info(nb::module_& module) {
   using Info = lapwing_history_info;
   Fields<Info>(module, "HistoryInfo", "A journal, as of the call.")
       .number("record_bytes", &Info::record_bytes)
-      .text("schema", &Info::schema)
+      .text("schema_name", &Info::schema_name)
       .number("oldest", &Info::oldest, "that retention has kept")
       .number("archived", &Info::archived, "the newest that can be read")
       .number("durable", &Info::durable)

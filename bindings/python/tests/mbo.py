@@ -39,5 +39,5 @@ ORDERS = (
 
 
 def publish(directory) -> None:
-    with lapwing.Publisher(directory, schema="dbn.mbo", record_bytes=56) as publisher:
+    with lapwing.Publisher(directory, schema_name="dbn.mbo", record_bytes=56) as publisher:
         publisher.publish(records(*ORDERS))

@@ -26,7 +26,7 @@ def quotes(first: int, count: int, instruments: int = 4) -> np.ndarray:
 
 
 def publisher(directory, **options) -> lapwing.Publisher:
-    return lapwing.Publisher(directory, description=SCHEMA, **options)
+    return lapwing.Publisher(directory, schema=SCHEMA, **options)
 
 
 def follower(directory, **options) -> lapwing.Subscriber:

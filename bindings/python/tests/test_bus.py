@@ -53,7 +53,7 @@ def test_a_described_struct_is_a_dtype_without_a_line_of_glue(bus):
 
 
 def test_records_that_nobody_described_are_bytes(tmp_path):
-    with lapwing.Publisher(tmp_path / "bus", record_bytes=24, schema="mine") as opened:
+    with lapwing.Publisher(tmp_path / "bus", record_bytes=24, schema_name="mine") as opened:
         opened.publish(bytes(range(48)))
     with follower(tmp_path / "bus") as subscriber:
         rows = rows_of(subscriber)
@@ -134,7 +134,7 @@ def pairs_of(field, directory):
     """One session of records whose second field has that name."""
     dtype = np.dtype([("first", "<u8"), (field, "<u8")])
     schema = lapwing.Schema.describe("desk.pair", dtype)
-    with lapwing.Publisher(directory, description=schema) as opened:
+    with lapwing.Publisher(directory, schema=schema) as opened:
         opened.publish(np.array([(1, 2)], dtype))
 
 
@@ -155,7 +155,7 @@ class ReplacedAfterRead:
         return getattr(self._handle, name)
 
 
-def test_a_bus_that_was_replaced_has_its_own_description(tmp_path):
+def test_a_bus_that_was_replaced_has_its_own_schema(tmp_path):
     bus = tmp_path / "bus"
 
     def replace():
@@ -179,7 +179,7 @@ def test_ages_are_of_the_records_that_were_chosen(tmp_path):
     text["fields"][1]["role"] = "publish_time"
     rows = np.zeros(100, dtype)
     rows["published"] = time.time_ns()
-    with lapwing.Publisher(tmp_path / "bus", description=json.dumps(text)) as opened:
+    with lapwing.Publisher(tmp_path / "bus", schema=json.dumps(text)) as opened:
         opened.publish(rows)
     with follower(tmp_path / "bus", measure_every=10, observes=True) as subscriber:
         list(subscriber)
@@ -274,7 +274,7 @@ def test_conflated_rows_say_how_many_they_stand_for(bus):
 def test_events_and_infos_show_what_they_have(bus):
     with follower(bus) as subscriber:
         assert repr(subscriber.read()).startswith("Event(kind='session', sequence=1, first=0, ")
-        assert "record_bytes=24, schema='test.quote'" in repr(subscriber.inspect())
+        assert "record_bytes=24, schema_name='test.quote'" in repr(subscriber.inspect())
         assert repr(subscriber.read(rows=2)) == "Records(2 of test.quote)"
 
 

@@ -59,7 +59,7 @@ def test_what_python_describes_the_bus_gives_back(tmp_path):
 
 
 def test_every_type_of_field_survives_the_bus(tmp_path):
-    with lapwing.Publisher(tmp_path / "bus", description=MIXED_SCHEMA) as opened:
+    with lapwing.Publisher(tmp_path / "bus", schema=MIXED_SCHEMA) as opened:
         found = lapwing.Schema.of_bus(tmp_path / "bus")
         opened.publish(mixed_records().rows)
     assert found.fields == MIXED_SCHEMA.fields and found.dtype == MIXED
@@ -92,8 +92,8 @@ def test_polars_has_the_same_columns():
     assert frame.schema["time"] == polars.Datetime("ns", "UTC")
 
 
-def test_rows_without_a_description_have_no_columns():
-    with pytest.raises(lapwing.Error, match="nobody has described"):
+def test_rows_without_a_schema_have_no_columns():
+    with pytest.raises(lapwing.Error, match="have no schema"):
         lapwing.Records(np.zeros(1, "V8"), 1).to_arrow()
 
 

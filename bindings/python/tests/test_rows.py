@@ -107,7 +107,7 @@ def test_rows_of_the_fields_are_taken_in_each_form(tmp_path):
 
 def test_numbers_without_fields_are_taken_only_by_a_bus_of_that_one_field(tmp_path):
     one = lapwing.Schema.describe("test.one", np.dtype([("price", "<i8")]), prices=["price"])
-    with lapwing.Publisher(tmp_path / "one", description=one, journal=False) as opened:
+    with lapwing.Publisher(tmp_path / "one", schema=one, journal=False) as opened:
         assert opened.publish(np.zeros(2, "<i8")) == 2
         for other in ("<f8", "<u8", ">i8", "<M8[ns]"):
             with pytest.raises(lapwing.Error, match="without fields"):
@@ -119,7 +119,7 @@ def test_numbers_without_fields_are_taken_only_by_a_bus_of_that_one_field(tmp_pa
 def test_a_shipped_schema_is_checked_too(tmp_path):
     mbo = lapwing.Schema.shipped("dbn.mbo")
     members = [(field.name, field.format) for field in reversed(mbo.fields)]
-    with lapwing.Publisher(tmp_path / "bus", schema="dbn.mbo", journal=False) as opened:
+    with lapwing.Publisher(tmp_path / "bus", schema_name="dbn.mbo", journal=False) as opened:
         assert opened.publish(np.zeros(1, mbo.dtype)) == 1
         with pytest.raises(lapwing.Error, match="at offset"):
             opened.publish(np.zeros(1, np.dtype(members)))

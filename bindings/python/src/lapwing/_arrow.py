@@ -19,7 +19,7 @@ def record_batch(rows: np.ndarray, schema: Schema | None) -> pyarrow.RecordBatch
     import pyarrow
 
     if schema is None:
-        raise invalid("nobody has described these records, so they have no columns")
+        raise invalid("these records have no schema, so their columns are unknown. Publish them with a schema")
     fields = [field for field in schema.fields if field.role != "spare"]
     arrays = [_array(pyarrow, field, np.ascontiguousarray(rows[field.name])) for field in fields]
     described = [

@@ -67,7 +67,7 @@ class History(Handle[_native.History]):
         info = self.inspect()
         schema = described(self._directory)
         if schema is not None and (schema.name, schema.record_bytes) == (
-            info.schema,
+            info.schema_name,
             info.record_bytes,
         ):
             self._schema = schema

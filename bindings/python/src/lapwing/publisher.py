@@ -32,7 +32,7 @@ _UINT32_MAX = 2**32 - 1
 class Publisher(Handle[_native.Publisher]):
     """The one process that writes a bus.
 
-        with lapwing.Publisher("./quotes", description=quotes) as publisher:
+        with lapwing.Publisher("./quotes", schema=quotes) as publisher:
             publisher.publish(rows)         # a structured array, or bytes
 
     `with` closes the session at its end, and destroys the publisher at once after an exception.
@@ -45,8 +45,8 @@ class Publisher(Handle[_native.Publisher]):
         directory: str | os.PathLike[str],
         *,
         name: str = "",
-        schema: str = "",
-        description: Schema | str = "",
+        schema_name: str = "",
+        schema: Schema | str = "",
         record_bytes: int = 0,
         capacity: int = 0,
         ring_directory: str | os.PathLike[str] = "",
@@ -71,8 +71,9 @@ class Publisher(Handle[_native.Publisher]):
 
         0 does not wait. The kernel holds the lock of a killed publisher for up to 0.1 s.
 
-        description    a Schema or its text; record_bytes and schema follow from it
-        record_bytes   8 to 4,088; 0: the description's, else 56
+        schema         a Schema or its text, from which record_bytes and schema_name follow
+        schema_name    of a schema that Lapwing ships, or of records without a schema
+        record_bytes   8 to 4,088; 0: as the schema has it, else 56
         capacity       slots, a power of two; 0: what fits, up to 1,048,576
         segment_bytes  size of a journal file; a power of two
         sync_interval  seconds between syncs of the journal; None: on request only, by flush()
@@ -93,8 +94,8 @@ class Publisher(Handle[_native.Publisher]):
         options = {
             "directory": text_of(directory, "directory"),
             "name": text("name", name),
-            "schema": text("schema", schema),
-            "description": text_of_schema("description", description),
+            "schema_name": text("schema_name", schema_name),
+            "schema": text_of_schema("schema", schema),
             "record_bytes": whole("record_bytes", record_bytes, _UINT32_MAX),
             "capacity": whole("capacity", capacity),
             "ring_directory": text_of(ring_directory, "ring_directory"),

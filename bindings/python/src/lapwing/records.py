@@ -21,9 +21,9 @@ class _Rows:
     __slots__ = ("rows", "schema")
 
     rows: np.ndarray
-    """shape (n,); structured where the records are described, else of dtype V<record_bytes>"""
+    """shape (n,); structured if the records have a schema, else of dtype V<record_bytes>"""
     schema: Schema | None
-    """None: nobody has described these rows"""
+    """None: the bus has no schema"""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -43,11 +43,11 @@ class _Rows:
         return column
 
     def to_arrow(self) -> pyarrow.RecordBatch:
-        """Needs pyarrow, and a description. Copies. Absent prices and times are null."""
+        """Needs pyarrow, and a schema. Copies. Absent prices and times are null."""
         return _arrow.record_batch(self.rows, self.schema)
 
     def to_polars(self) -> polars.DataFrame:
-        """Needs polars and pyarrow, and a description. Copies."""
+        """Needs polars and pyarrow, and a schema. Copies."""
         return _arrow.data_frame(self.rows, self.schema)
 
 

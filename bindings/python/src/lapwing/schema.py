@@ -51,7 +51,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Schema:
-    """A description of records.
+    """The fields of records.
 
     Schema.of_bus("./es").dtype        # what a publisher in any language has described
     Schema.shipped("dbn.mbo").dtype    # one that Lapwing knows
@@ -62,7 +62,7 @@ class Schema:
     record_bytes: int
     fields: tuple[Field, ...]
     text: str
-    """The description in JSON: a publisher's `description`, a subscriber's `expect`."""
+    """The whole schema in JSON: a publisher's `schema`, a subscriber's `expect`."""
     hash: int = 0
     """0: not known"""
 
@@ -194,7 +194,7 @@ def _named(columns: list[str]) -> str:
 
 
 def described(directory: str) -> Schema | None:
-    """The current description of the bus's records, or None if they are not described."""
+    """The current schema of the bus's records, or None if it has none."""
     try:
         return Schema.of_bus(directory)
     except Error:  # not described, or just removed: rows are plain bytes
