@@ -175,10 +175,8 @@ def _(step: Step) -> Answers:
         size = count * (subscriber.inspect().record_bytes or ROW_BYTES_UNKNOWN)
     try:
         item = read_once(subscriber, size, count, step.timeout())
-    except lapwing.Error as error:
-        if error.name == "too-small":
-            return [result(error.name, row_bytes=error.row_bytes)]
-        raise
+    except lapwing.TooSmall as error:
+        return [result(error.name, row_bytes=error.row_bytes)]
     return item_lines(item, conflates(subscriber))
 
 
@@ -315,6 +313,10 @@ def best(level: lapwing.Level | None) -> str:
     return f"{level.price}:{level.size}:{level.orders}" if level else f"{2**63 - 1}:0:0"
 
 
+def book_key(step: Step) -> lapwing.BookKey:
+    return lapwing.BookKey(step.number("instrument"), step.number("publisher"))
+
+
 @step("books.create")
 def _(step: Step) -> Answers:
     return step.make(lapwing.Books())
@@ -354,12 +356,12 @@ def _(step: Step) -> Answers:
 @step("books.list")
 def _(step: Step) -> Answers:
     keys = step.used().list()
-    return ok(",".join(f"{key['publisher_id']}:{key['instrument_id']}" for key in keys))
+    return ok(",".join(f"{key.publisher_id}:{key.instrument_id}" for key in keys))
 
 
 @step("books.find")
 def _(step: Step) -> Answers:
-    book = step.used().find(step.number("publisher"), step.number("instrument"))
+    book = step.used().find(book_key(step))
     return ok(
         bid=best(book.bid),
         ask=best(book.ask),
@@ -373,8 +375,7 @@ def _(step: Step) -> Answers:
 @step("books.levels")
 def _(step: Step) -> Answers:
     levels = step.used().levels(
-        step.number("publisher"),
-        step.number("instrument"),
+        book_key(step),
         step.text("side"),
         step.number("from"),
         step.number("max"),
@@ -385,8 +386,7 @@ def _(step: Step) -> Answers:
 @step("books.orders")
 def _(step: Step) -> Answers:
     orders = step.used().orders(
-        step.number("publisher"),
-        step.number("instrument"),
+        book_key(step),
         step.text("side"),
         step.number("level"),
     )

@@ -29,7 +29,7 @@ def side(step: Step, *roles: type[lapwing.channel.Channel]) -> Any:
     """The channel of the step. What it cannot do in Python, it has no method for."""
     channel = step.used()
     if not isinstance(channel, roles):
-        raise lapwing.Error(29, "misuse", "a channel of this role cannot do that")
+        raise lapwing.Misuse("a channel of this role cannot do that")
     return channel
 
 

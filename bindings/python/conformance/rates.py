@@ -24,8 +24,7 @@ ns = time.monotonic_ns
 
 
 def follower(directory: str, **options: Any) -> lapwing.Subscriber:
-    start = lapwing.Start.oldest()
-    return lapwing.Subscriber(directory, start=start, on_gap="skip", wait="busy", **options)
+    return lapwing.Subscriber(directory, start="oldest", on_gap="skip", wait="busy", **options)
 
 
 def publisher_at(directory: str, capacity: int) -> lapwing.Publisher:
@@ -86,18 +85,11 @@ def _(step: Step) -> Answers:
                 try:
                     subscriber.read_one(record)
                     left -= 1
-                except lapwing.Error as error:
-                    pass_event(subscriber, error)
+                except lapwing.EventDue:
+                    subscriber.read(rows=1, timeout=0)
             return ns() - started
 
     return ok(ns=median_pass(step, take))
-
-
-def pass_event(subscriber: lapwing.Subscriber, error: lapwing.Error) -> None:
-    """What read_one() was refused for."""
-    if error.name != "event-due":
-        raise error
-    subscriber.read(rows=1, timeout=0)
 
 
 # ---- publishing
@@ -145,8 +137,8 @@ class BothWays:
             try:
                 self._subscriber.read_one(self._record)
                 return
-            except lapwing.Error as error:
-                pass_event(self._subscriber, error)
+            except lapwing.EventDue:
+                self._subscriber.read(rows=1, timeout=0)
 
 
 @contextlib.contextmanager

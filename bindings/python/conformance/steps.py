@@ -49,6 +49,10 @@ class Step:
         seconds = {name: self.number(key) / 1000 for name, key in times.items() if key in self}
         return options | seconds
 
+    def words(self, *keys: str) -> dict[str, Any]:
+        """The texts among them that the step has."""
+        return {key: self.text(key) for key in keys if key in self}
+
     def timeout(self) -> float | None:
         if self.text("timeout_ms") == "forever":
             return None
@@ -58,7 +62,7 @@ class Step:
         """What a step has made under that name. What could not be made is misused."""
         name = self.text(key)
         if name not in _NAMES:
-            raise lapwing.Error(29, "misuse", f"no step has made {name!r}")
+            raise lapwing.Misuse(f"no step has made {name!r}")
         return _NAMES[name]
 
     def make(self, value: Any) -> Answers:
@@ -97,7 +101,7 @@ def bit(value: bool) -> int:
 def opened(step: Step) -> Any:
     used = step.used()
     if not used.is_open:
-        raise lapwing.Error(29, "misuse", "it was destroyed")
+        raise lapwing.Misuse("it was destroyed")
     return used
 
 
@@ -111,7 +115,9 @@ def destroy(step: Step) -> Answers:
     return ok()
 
 
-for _kind in ("publisher", "subscriber", "cursor", "history", "books", "listener", "channel"):
+for _kind in (
+    "publisher", "subscriber", "cursor", "history", "books", "listener", "channel",
+):  # fmt: skip
     OPERATIONS[f"{_kind}.destroy"] = destroy
 for _kind in ("publisher", "subscriber", "listener", "channel"):
     OPERATIONS[f"{_kind}.interrupt"] = interrupt

@@ -1,7 +1,7 @@
 """The best bid and ask of an instrument, from a bus of dbn.mbo, after every event of the venue.
 
     lapwing publish --bus ./es --source synthetic:records=100000 --linger 5s &
-    top_of_book.py ./es 60000 1
+    top_of_book.py ./es 1 60000
 """
 
 import sys
@@ -14,24 +14,22 @@ def touch(book: lapwing.Book) -> tuple[int, int]:
     return book.bid.price if book.bid else 0, book.ask.price if book.ask else 0
 
 
-def follow(bus: str, publisher_id: int, instrument_id: int) -> None:
+def follow(bus: str, key: lapwing.BookKey) -> None:
     last = None
     changes = 0
     books = lapwing.Books()
     # The state of the newest checkpoint, or everything, and then what follows.
     with books, lapwing.Subscriber(
-        bus, name="top_of_book", start=lapwing.Start.snapshot(), wait="park", end_at_close=True
+        bus, name="top_of_book", start="snapshot", wait="park", end_at_close=True
     ) as subscriber:
         for item in subscriber.items(rows=1):  # the book after each record, not after each batch
             books.take(item)
             if not isinstance(item, lapwing.Records):
                 continue
             try:
-                book = books.find(publisher_id, instrument_id)
-            except lapwing.Error as error:
-                if error.name == "not-found":
-                    continue
-                raise
+                book = books.find(key)
+            except lapwing.NotFound:
+                continue
             # Within an event the book is halfway between two states that the venue was ever in.
             if book.is_stale or not book.is_settled or touch(book) == last:
                 continue
@@ -45,5 +43,5 @@ def follow(bus: str, publisher_id: int, instrument_id: int) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 4:
-        sys.exit("usage: top_of_book.py BUS PUBLISHER INSTRUMENT")
-    follow(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+        sys.exit("usage: top_of_book.py BUS INSTRUMENT PUBLISHER")
+    follow(sys.argv[1], lapwing.BookKey(int(sys.argv[2]), int(sys.argv[3])))

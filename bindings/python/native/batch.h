@@ -14,9 +14,9 @@ namespace lapwing_python {
 class Batch {
  public:
   Batch(nb::handle rows, nb::handle sequences, nb::handle conflated, RowCheck& check)
-      : rows_(rows, Memory::Access::kWrite, check),
-        sequences_(sequences, Memory::Access::kWrite),
-        conflated_(conflated, Memory::Access::kWrite) {
+      : rows_("memory", rows, Memory::Access::kWriteOrNone, check),
+        sequences_("sequences", sequences, Memory::Access::kWriteOrNone),
+        conflated_("conflated", conflated, Memory::Access::kWriteOrNone) {
     batch.struct_size = sizeof batch;
     batch.rows = rows_.data();
     batch.rows_bytes = rows_.bytes();

@@ -6,7 +6,7 @@ namespace lapwing_python {
 
 namespace {
 
-lapwing_book_key key_of(std::uint16_t publisher_id, std::uint32_t instrument_id) {
+lapwing_book_key key_of(std::uint32_t instrument_id, std::uint16_t publisher_id) {
   return {.instrument_id = instrument_id, .publisher_id = publisher_id, .reserved = 0};
 }
 
@@ -35,9 +35,9 @@ class Books : public Handle {
   // Records or entries of a state; the columns are None where the batch has none.
   void take_rows(std::uint32_t kind, nb::handle rows, std::uint64_t first, std::uint32_t row_bytes,
                  nb::handle sequences, nb::handle conflated, bool is_sparse) {
-    const Memory memory(rows, Memory::Access::kRead);
-    const Memory sequence_column(sequences, Memory::Access::kRead);
-    const Memory conflated_column(conflated, Memory::Access::kRead);
+    const Memory memory("rows", rows, Memory::Access::kRead);
+    const Memory sequence_column("sequences", sequences, Memory::Access::kReadOrNone);
+    const Memory conflated_column("conflated", conflated, Memory::Access::kReadOrNone);
     lapwing_batch batch = {};
     batch.struct_size = sizeof batch;
     batch.kind = kind;
@@ -67,7 +67,7 @@ class Books : public Handle {
   // How many there are; those that fit are written.
   std::size_t list(nb::handle keys) {
     const Use use(*this);
-    const Memory memory(keys, Memory::Access::kWrite);
+    const Memory memory("keys", keys, Memory::Access::kWrite);
     Failure failure;
     std::size_t count = 0;
     const lapwing_result result =
@@ -77,22 +77,22 @@ class Books : public Handle {
     return count;
   }
 
-  lapwing_book find(std::uint16_t publisher_id, std::uint32_t instrument_id) {
+  lapwing_book find(std::uint32_t instrument_id, std::uint16_t publisher_id) {
     const Use use(*this);
     Failure failure;
     lapwing_book book = {};
     book.struct_size = sizeof book;
-    check(api.books_find(books_, key_of(publisher_id, instrument_id), &book, &failure), failure);
+    check(api.books_find(books_, key_of(instrument_id, publisher_id), &book, &failure), failure);
     return book;
   }
 
-  std::size_t levels(std::uint16_t publisher_id, std::uint32_t instrument_id, char side,
+  std::size_t levels(std::uint32_t instrument_id, std::uint16_t publisher_id, char side,
                      std::size_t from, nb::handle levels) {
     const Use use(*this);
-    const Memory memory(levels, Memory::Access::kWrite);
+    const Memory memory("levels", levels, Memory::Access::kWrite);
     Failure failure;
     std::size_t count = 0;
-    check(api.books_levels(books_, key_of(publisher_id, instrument_id), side, from,
+    check(api.books_levels(books_, key_of(instrument_id, publisher_id), side, from,
                            static_cast<lapwing_level*>(memory.data()),
                            memory.bytes() / sizeof(lapwing_level), &count, &failure),
           failure);
@@ -100,14 +100,14 @@ class Books : public Handle {
   }
 
   // How many there are; those that fit are written.
-  std::size_t orders(std::uint16_t publisher_id, std::uint32_t instrument_id, char side,
+  std::size_t orders(std::uint32_t instrument_id, std::uint16_t publisher_id, char side,
                      std::size_t level, nb::handle orders) {
     const Use use(*this);
-    const Memory memory(orders, Memory::Access::kWrite);
+    const Memory memory("orders", orders, Memory::Access::kWrite);
     Failure failure;
     std::size_t count = 0;
     const lapwing_result result =
-        api.books_orders(books_, key_of(publisher_id, instrument_id), side, level,
+        api.books_orders(books_, key_of(instrument_id, publisher_id), side, level,
                          static_cast<lapwing_order*>(memory.data()),
                          memory.bytes() / sizeof(lapwing_order), &count, &failure);
     if (result != LAPWING_ERROR_TOO_SMALL) check(result, failure);
@@ -146,10 +146,10 @@ void bind_books(nb::module_& module) {
            arg("sequences").none(), arg("conflated").none(), arg("is_sparse"))
       .def("inspect", &Books::inspect)
       .def("list", &Books::list, arg("keys"))
-      .def("find", &Books::find, arg("publisher_id"), arg("instrument_id"))
-      .def("levels", &Books::levels, arg("publisher_id"), arg("instrument_id"), arg("side"),
+      .def("find", &Books::find, arg("instrument_id"), arg("publisher_id"))
+      .def("levels", &Books::levels, arg("instrument_id"), arg("publisher_id"), arg("side"),
            arg("first"), arg("levels"))
-      .def("orders", &Books::orders, arg("publisher_id"), arg("instrument_id"), arg("side"),
+      .def("orders", &Books::orders, arg("instrument_id"), arg("publisher_id"), arg("side"),
            arg("level"), arg("orders"));
 }
 

@@ -1,3 +1,4 @@
+#include <nanobind/stl/string.h>
 #include <native/call.h>
 #include <native/functions.h>
 #include <native/values.h>
@@ -6,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <string>
 
 namespace lapwing_python {
 
@@ -25,15 +27,29 @@ nb::object made_without_init(nb::handle type, const nb::tuple& arguments) {
   return nb::steal(error);
 }
 
+// Null: this package does not know the number.
+nb::handle class_of(lapwing_result code) {
+  static const nb::handle classes =
+      nb::getattr(nb::module_::import_("lapwing.error"), "CLASSES").release();
+  PyObject* const found = PyDict_GetItemWithError(classes.ptr(), nb::int_(code).ptr());
+  if (found == nullptr && PyErr_Occurred() != nullptr) raise_python();
+  return found;
+}
+
 [[noreturn]] void raise_words(lapwing_result code, int sys_errno, const char* words,
                               Detail detail) {
-  static const nb::handle type =
+  static const nb::handle base =
       nb::getattr(nb::module_::import_("lapwing.error"), "Error").release();
-  const nb::str name = text_of(api.error_name(code));
+  const nb::handle known = class_of(code);
+  const nb::handle type = known.is_valid() ? known : base;
   const nb::str message = text_of(words);
-  const nb::object error = made_without_init(type, nb::make_tuple(code, name, message, sys_errno));
-  error.attr("number") = code;
-  error.attr("name") = name;
+  const nb::object error = made_without_init(type, nb::make_tuple(message));
+  if (!known.is_valid()) {
+    error.attr("number") = code;
+    error.attr("name") = text_of(api.error_name(code));
+  }
+  error.attr("args") =
+      sys_errno == 0 ? nb::make_tuple(message) : nb::make_tuple(message, sys_errno);
   error.attr("message") = message;
   error.attr("errno") = sys_errno;
   if (detail.name != nullptr) error.attr(detail.name) = detail.value;
@@ -59,6 +75,37 @@ void raise(lapwing_result code, const lapwing_error& failure, Detail detail) {
 
 void raise(lapwing_result code, const char* why) {
   raise_words(code, 0, why, {});
+}
+
+void raise_type(const char* name, nb::handle value, const char* wanted) {
+  PyErr_Format(PyExc_TypeError, "%s is of %s. Give %s", name, Py_TYPE(value.ptr())->tp_name,
+               wanted);
+  raise_python();
+}
+
+std::uint64_t whole(const char* name, nb::handle value, std::uint64_t most) {
+  const bool is_bool = PyBool_Check(value.ptr());
+  PyObject* const index = is_bool || !PyIndex_Check(value.ptr()) ? nullptr : PyNumber_Index(value.ptr());
+  if (index == nullptr) {
+    PyErr_Clear();
+    raise_type(name, value, "an int");
+  }
+  const std::uint64_t number = PyLong_AsUnsignedLongLong(index);
+  Py_DECREF(index);
+  const bool is_beyond = PyErr_Occurred() != nullptr;
+  PyErr_Clear();
+  if (is_beyond || number > most) {
+    const std::string why = std::string(name) + " is " + nb::cast<std::string>(nb::repr(value)) +
+                            ". Give an int from 0 to " + std::to_string(most);
+    raise(LAPWING_ERROR_INVALID_ARGUMENT, why.c_str());
+  }
+  return number;
+}
+
+lapwing_result Handle::add_to(lapwing_wait_set*, std::size_t, std::uint64_t*, lapwing_error*) {
+  PyErr_SetString(PyExc_TypeError,
+                  "source is not waited for. Give a subscriber, a channel or a listener");
+  raise_python();
 }
 
 void Handle::destroy() {
@@ -189,18 +236,21 @@ bool RowCheck::accepts(nb::handle memory) {
   return true;
 }
 
-Memory::Memory(nb::handle object, Access access) {
+Memory::Memory(const char* name, nb::handle object, Access access) {
   refuse_objects(object);
-  if (!object.is_none()) open(object, access);
+  open(name, object, access);
 }
 
-Memory::Memory(nb::handle object, Access access, RowCheck& rows) {
+Memory::Memory(const char* name, nb::handle object, Access access, RowCheck& rows) {
   if (!rows.accepts(object)) refuse_objects(object);
-  if (!object.is_none()) open(object, access);
+  open(name, object, access);
 }
 
-void Memory::open(nb::handle object, Access access) {
-  const int flags = PyBUF_C_CONTIGUOUS | (access == Access::kWrite ? PyBUF_WRITABLE : 0);
+void Memory::open(const char* name, nb::handle object, Access access) {
+  if (object.is_none() && access >= Access::kReadOrNone) return;
+  if (!PyObject_CheckBuffer(object.ptr())) raise_type(name, object, "an array, or bytes");
+  const bool is_written = access == Access::kWrite || access == Access::kWriteOrNone;
+  const int flags = PyBUF_C_CONTIGUOUS | (is_written ? PyBUF_WRITABLE : 0);
   if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) raise_python();
 }
 

@@ -29,12 +29,21 @@ struct Detail {
   std::uint64_t value = 0;
 };
 
-// lapwing.Error with the library's words, or `why` where it has none.
+// The class of lapwing.Error for that number, with the library's words or with `why`.
 [[noreturn]] void raise(lapwing_result code, const lapwing_error& failure, Detail detail = {});
 [[noreturn]] void raise(lapwing_result code, const char* why);
 
 inline void check(lapwing_result code, const lapwing_error& failure, Detail detail = {}) {
   if (code != LAPWING_OK) raise(code, failure, detail);
+}
+
+// TypeError: the argument `name` is of a wrong type. `wanted` says what to give.
+[[noreturn]] void raise_type(const char* name, nb::handle value, const char* wanted);
+
+// The argument `name` as a whole number from 0 to `most`, of an int or what has __index__.
+std::uint64_t whole(const char* name, nb::handle value, std::uint64_t most = UINT64_MAX);
+inline std::uint32_t whole32(const char* name, nb::handle value) {
+  return static_cast<std::uint32_t>(whole(name, value, UINT32_MAX));
 }
 
 // An object of the library's that can be freed at once, and perhaps be waited on.
@@ -52,6 +61,9 @@ class Handle {
   virtual void interrupt_now() noexcept {}
   // Raises, where memory of the handle is still in use.
   virtual void check_unused() {}
+  // Adds the library's handle to a wait set. `bytes` is for producers.
+  virtual lapwing_result add_to(lapwing_wait_set* set, std::size_t bytes, std::uint64_t* source,
+                                lapwing_error* failure);
 
   void interrupt() {
     is_interrupted = true;
@@ -200,9 +212,11 @@ class RowCheck {
 // Memory of a Python object, contiguous, for the time of a call.
 class Memory {
  public:
-  enum class Access { kRead, kWrite };
-  Memory(nb::handle object, Access access);  // None: no memory
-  Memory(nb::handle object, Access access, RowCheck& rows);
+  // With …OrNone the object may be None, which is no memory.
+  enum class Access { kRead, kWrite, kReadOrNone, kWriteOrNone };
+  // `name` is the argument's. TypeError: it has no memory.
+  Memory(const char* name, nb::handle object, Access access);
+  Memory(const char* name, nb::handle object, Access access, RowCheck& rows);
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   ~Memory();
@@ -211,12 +225,12 @@ class Memory {
   std::size_t bytes() const { return static_cast<std::size_t>(view_.len); }
   // Of one element, where the object is a list of elements; 1: it is plain bytes.
   std::size_t item_bytes() const;
-  // As a column of 8-byte numbers; null where the object is None. Raises where it is none.
+  // As a column of 8-byte numbers; null if the object is None. Raises if it is not a column.
   std::uint64_t* column() const;
   std::size_t column_rows() const { return bytes() / sizeof(std::uint64_t); }
 
  private:
-  void open(nb::handle object, Access access);
+  void open(const char* name, nb::handle object, Access access);
 
   Py_buffer view_ = {};
 };

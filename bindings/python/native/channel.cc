@@ -93,8 +93,9 @@ void Channel::free_now() {
 
 // ---- producer -------------------------------------------------------------------------
 
-Claim Channel::claim(nb::handle self, std::size_t bytes, std::int64_t timeout_ns) {
+Claim Channel::claim(nb::handle self, nb::handle size, std::int64_t timeout_ns) {
   const Use use(*this);
+  const std::size_t bytes = whole("bytes", size);
   check_claim();
   end_claim();
   Failure failure;
@@ -111,11 +112,12 @@ Claim Channel::claim(nb::handle self, std::size_t bytes, std::int64_t timeout_ns
   return {{claimed_, nb::borrow(self)}};
 }
 
-void Channel::commit(std::size_t bytes, std::uint32_t type) {
+void Channel::commit(nb::handle bytes, nb::handle type) {
   const Use use(*this);
   check_claim();
   Failure failure;
-  check(api.channel_commit(channel_, bytes, type, &failure), failure);
+  check(api.channel_commit(channel_, whole("bytes", bytes), whole32("type", type), &failure),
+        failure);
   end_claim();
 }
 
@@ -127,10 +129,10 @@ void Channel::abort() {
   end_claim();
 }
 
-void Channel::send(nb::handle payload, std::uint32_t type, std::int64_t timeout_ns) {
+void Channel::send(nb::handle payload, nb::handle type, std::int64_t timeout_ns) {
   const Use use(*this);
-  const Memory memory(payload, Memory::Access::kRead);
-  const lapwing_message message = message_of(memory, type);
+  const Memory memory("payload", payload, Memory::Access::kRead);
+  const lapwing_message message = message_of(memory, whole32("type", type));
   send_all(&message, 1, timeout_ns);
 }
 
@@ -142,8 +144,9 @@ std::size_t Channel::send_many(const nb::list& messages, std::int64_t timeout_ns
   for (nb::handle each : messages) {
     const auto pair = nb::cast<nb::tuple>(each);
     const nb::object payload = pair[0];
-    const Memory& memory = memories.emplace_back(payload, Memory::Access::kRead);
-    messages_.push_back(message_of(memory, nb::cast<std::uint32_t>(pair[1])));
+    const Memory& memory = memories.emplace_back("payload", payload, Memory::Access::kRead);
+    const nb::object type = pair[1];
+    messages_.push_back(message_of(memory, whole32("type", type)));
   }
   return send_all(messages_.data(), messages_.size(), timeout_ns);
 }
@@ -174,9 +177,9 @@ void Channel::drain(std::int64_t timeout_ns) {
 
 // ---- consumer -------------------------------------------------------------------------
 
-nb::list Channel::peek(nb::handle self, std::size_t max, std::int64_t timeout_ns) {
+nb::list Channel::peek(nb::handle self, nb::handle max, std::int64_t timeout_ns) {
   const Use use(*this);
-  messages_.resize(std::min(max, kPeekMessagesMax));
+  messages_.resize(std::min<std::size_t>(whole("max", max), kPeekMessagesMax));
   Failure failure;
   std::size_t count = 0;
   check(wait(*this, timeout_ns, Gil::kHeld,
@@ -197,8 +200,9 @@ nb::list Channel::peek(nb::handle self, std::size_t max, std::int64_t timeout_ns
   return borrowed;
 }
 
-void Channel::release(std::size_t count) {
+void Channel::release(nb::handle first_messages) {
   const Use use(*this);
+  const std::size_t count = whole("count", first_messages);
   for (std::size_t i = 0; i < count && i < peeked_.size(); ++i) {
     check_no_view(*peeked_[i], kMessageIsViewed);
   }
@@ -212,10 +216,10 @@ void Channel::release(std::size_t count) {
 
 // ---- duplex ---------------------------------------------------------------------------
 
-std::uint64_t Channel::start(nb::handle payload, std::uint32_t type, std::int64_t timeout_ns) {
+std::uint64_t Channel::start(nb::handle payload, nb::handle type, std::int64_t timeout_ns) {
   const Use use(*this);
-  const Memory memory(payload, Memory::Access::kRead);
-  const lapwing_message request = message_of(memory, type);
+  const Memory memory("payload", payload, Memory::Access::kRead);
+  const lapwing_message request = message_of(memory, whole32("type", type));
   Failure failure;
   std::uint64_t call = 0;
   check(call_whole(*this, timeout_ns,
@@ -227,8 +231,9 @@ std::uint64_t Channel::start(nb::handle payload, std::uint32_t type, std::int64_
 }
 
 // The timeout is the call's own.
-nb::tuple Channel::finish(std::uint64_t call) {
+nb::tuple Channel::finish(nb::handle started) {
   const Use use(*this);
+  const std::uint64_t call = whole("call", started);
   Failure failure;
   lapwing_reply reply = empty_reply();
   check(call_whole(
@@ -250,10 +255,10 @@ nb::tuple Channel::finish_any(std::int64_t timeout_ns) {
   return copied(reply);
 }
 
-void Channel::cancel(std::uint64_t call) {
+void Channel::cancel(nb::handle call) {
   const Use use(*this);
   Failure failure;
-  check(api.channel_cancel(channel_, call, &failure), failure);
+  check(api.channel_cancel(channel_, whole("call", call), &failure), failure);
 }
 
 nb::tuple Channel::next(std::int64_t timeout_ns) {
@@ -268,15 +273,15 @@ nb::tuple Channel::next(std::int64_t timeout_ns) {
   return nb::make_tuple(request.call, request.message.type, copied(request.message));
 }
 
-void Channel::reply(std::uint64_t call, nb::handle payload, std::uint32_t type, bool is_error,
-                    std::uint32_t code, std::int64_t timeout_ns) {
+void Channel::reply(std::uint64_t call, nb::handle payload, nb::handle type, bool is_error,
+                    nb::handle code, std::int64_t timeout_ns) {
   const Use use(*this);
-  const Memory memory(payload, Memory::Access::kRead);
+  const Memory memory("payload", payload, Memory::Access::kRead);
   lapwing_reply reply = empty_reply();
   reply.is_error = is_error ? 1 : 0;
-  reply.code = code;
+  reply.code = whole32("code", code);
   reply.call = call;
-  reply.message = message_of(memory, type);
+  reply.message = message_of(memory, whole32("type", type));
   Failure failure;
   check(
       wait(*this, timeout_ns, Gil::kHeld,
@@ -286,12 +291,12 @@ void Channel::reply(std::uint64_t call, nb::handle payload, std::uint32_t type, 
 
 // ---- both -----------------------------------------------------------------------------
 
-bool Channel::arm(std::size_t bytes) {
+bool Channel::arm(nb::handle bytes) {
   const Use use(*this);
   check_claim();
   Failure failure;
   std::int32_t armed = 0;
-  check(api.channel_arm(channel_, bytes, &armed, &failure), failure);
+  check(api.channel_arm(channel_, whole("bytes", bytes), &armed, &failure), failure);
   end_claim();
   return armed != 0;
 }
@@ -375,35 +380,36 @@ void bind_channel(nb::module_& module) {
   nb::class_<Channel, Handle>(module, "Channel")
       .def(
           "claim",
-          [](nb::pointer_and_handle<Channel> self, std::size_t bytes, std::int64_t timeout_ns) {
+          [](nb::pointer_and_handle<Channel> self, nb::handle bytes, std::int64_t timeout_ns) {
             return self.p->claim(self.h, bytes, timeout_ns);
           },
-          arg("bytes"), arg("timeout_ns"))
-      .def("commit", &Channel::commit, arg("bytes"), arg("type"))
+          arg("bytes").none(), arg("timeout_ns"))
+      .def("commit", &Channel::commit, arg("bytes").none(), arg("type").none())
       .def("abort", &Channel::abort)
-      .def("send", &Channel::send, arg("payload"), arg("type"), arg("timeout_ns"))
-      .def("send_many", &Channel::send_many, arg("messages"), arg("timeout_ns"))
+      .def("send", &Channel::send, arg("payload").none(), arg("type").none(), arg("timeout_ns"))
+      .def("send_many", &Channel::send_many, arg("messages"), arg("timeout_ns"),
+           nb::sig("def send_many(self, messages: list[tuple[object, int]], timeout_ns: int) -> int"))
       .def("drain", &Channel::drain, arg("timeout_ns"))
       .def(
           "peek",
-          [](nb::pointer_and_handle<Channel> self, std::size_t max, std::int64_t timeout_ns) {
+          [](nb::pointer_and_handle<Channel> self, nb::handle max, std::int64_t timeout_ns) {
             return self.p->peek(self.h, max, timeout_ns);
           },
-          arg("max"), arg("timeout_ns"),
+          arg("max").none(), arg("timeout_ns"),
           nb::sig("def peek(self, max: int, timeout_ns: int) -> list[Message]"))
-      .def("release", &Channel::release, arg("count"))
-      .def("start", &Channel::start, arg("payload"), arg("type"), arg("timeout_ns"))
-      .def("finish", &Channel::finish, arg("call"),
+      .def("release", &Channel::release, arg("count").none())
+      .def("start", &Channel::start, arg("payload").none(), arg("type").none(), arg("timeout_ns"))
+      .def("finish", &Channel::finish, arg("call").none(),
            nb::sig("def finish(self, call: int) -> tuple[int, int, bytes, bool, int, bool]"))
       .def("finish_any", &Channel::finish_any, arg("timeout_ns"),
            nb::sig("def finish_any(self, timeout_ns: int) -> "
                    "tuple[int, int, bytes, bool, int, bool]"))
-      .def("cancel", &Channel::cancel, arg("call"))
+      .def("cancel", &Channel::cancel, arg("call").none())
       .def("next", &Channel::next, arg("timeout_ns"),
            nb::sig("def next(self, timeout_ns: int) -> tuple[int, int, bytes]"))
-      .def("reply", &Channel::reply, arg("call"), arg("payload"), arg("type"), arg("is_error"),
-           arg("code"), arg("timeout_ns"))
-      .def("arm", &Channel::arm, arg("bytes"))
+      .def("reply", &Channel::reply, arg("call"), arg("payload").none(), arg("type").none(),
+           arg("is_error"), arg("code").none(), arg("timeout_ns"))
+      .def("arm", &Channel::arm, arg("bytes").none())
       .def("fileno", &Channel::fileno)
       .def("inspect", &Channel::inspect)
       .def("close", &Channel::close);

@@ -32,27 +32,31 @@ class Channel : public Handle {
   void interrupt_now() noexcept override {
     if (channel_ != nullptr) api.channel_interrupt(channel_);
   }
+  lapwing_result add_to(lapwing_wait_set* set, std::size_t bytes, std::uint64_t* source,
+                        lapwing_error* failure) override {
+    return api.wait_set_add_channel(set, channel_, bytes, 0, source, failure);
+  }
   void check_unused() override;
   void free_now() override;
 
-  Claim claim(nb::handle self, std::size_t bytes, std::int64_t timeout_ns);
-  void commit(std::size_t bytes, std::uint32_t type);
+  Claim claim(nb::handle self, nb::handle bytes, std::int64_t timeout_ns);
+  void commit(nb::handle bytes, nb::handle type);
   void abort();
-  void send(nb::handle payload, std::uint32_t type, std::int64_t timeout_ns);
+  void send(nb::handle payload, nb::handle type, std::int64_t timeout_ns);
   std::size_t send_many(const nb::list& messages, std::int64_t timeout_ns);
   void drain(std::int64_t timeout_ns);
-  nb::list peek(nb::handle self, std::size_t max, std::int64_t timeout_ns);
-  void release(std::size_t count);
+  nb::list peek(nb::handle self, nb::handle max, std::int64_t timeout_ns);
+  void release(nb::handle count);
 
-  std::uint64_t start(nb::handle payload, std::uint32_t type, std::int64_t timeout_ns);
-  nb::tuple finish(std::uint64_t call);
+  std::uint64_t start(nb::handle payload, nb::handle type, std::int64_t timeout_ns);
+  nb::tuple finish(nb::handle call);
   nb::tuple finish_any(std::int64_t timeout_ns);
-  void cancel(std::uint64_t call);
+  void cancel(nb::handle call);
   nb::tuple next(std::int64_t timeout_ns);
-  void reply(std::uint64_t call, nb::handle payload, std::uint32_t type, bool is_error,
-             std::uint32_t code, std::int64_t timeout_ns);
+  void reply(std::uint64_t call, nb::handle payload, nb::handle type, bool is_error,
+             nb::handle code, std::int64_t timeout_ns);
 
-  bool arm(std::size_t bytes);
+  bool arm(nb::handle bytes);
   std::int32_t fileno();
   lapwing_channel_info inspect();
   void close();

@@ -40,6 +40,11 @@ class Listener : public Handle {
     return std::make_unique<Channel>(channel);
   }
 
+  lapwing_result add_to(lapwing_wait_set* set, std::size_t, std::uint64_t* source,
+                        lapwing_error* failure) override {
+    return api.wait_set_add_listener(set, listener_, 0, source, failure);
+  }
+
   void tend() {
     const Use use(*this);
     Failure failure;

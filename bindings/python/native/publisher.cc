@@ -43,7 +43,7 @@ class Publisher : public Handle {
 
   std::uint64_t publish(nb::handle records, std::int64_t timeout_ns) {
     const Use use(*this);
-    const Memory memory(records, Memory::Access::kRead, rows_);
+    const Memory memory("records", records, Memory::Access::kRead, rows_);
     const std::size_t item = memory.item_bytes();
     const std::size_t row_bytes = item > 1 ? item : record_bytes_;
     if (row_bytes == 0 || memory.bytes() % row_bytes != 0) {
@@ -152,7 +152,7 @@ void bind_publisher(nb::module_& module) {
            arg("on_journal_failure"), arg("metadata"), arg("source_id"), arg("source_offset"),
            arg("flags"), arg("group"), arg("timeout_ns"))
       .def("check_rows", &Publisher::check_rows, arg("check").none(), nb::sig(kCheckRowsSignature))
-      .def("publish", &Publisher::publish, arg("records"), arg("timeout_ns"))
+      .def("publish", &Publisher::publish, arg("records").none(), arg("timeout_ns"))
       .def("flush", &Publisher::flush, arg("timeout_ns"))
       .def("inspect", &Publisher::inspect)
       .def("close", &Publisher::close, arg("timeout_ns"));

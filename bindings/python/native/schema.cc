@@ -36,6 +36,8 @@ nb::tuple fields_of(const std::string& directory, const std::string& name) {
 void bind_schema(nb::module_& module) {
   module.def(
       "schema_fields", &fields_of, nb::arg("directory"), nb::arg("name"),
+      nb::sig("def schema_fields(directory: str, name: str) -> "
+              "tuple[str, int, int, int, str, list[tuple[str, int, int, int, int, int]]]"),
       "(name, version, record_bytes, hash, text, [(name, offset, bytes, type, unit, role)])");
 }
 

@@ -19,6 +19,9 @@ struct SchemaOut {
   std::vector<char> text = std::vector<char>(1);
 };
 
+constexpr const char* kSchemaSignature =
+    "def schema(self) -> tuple[str, int, int, int, str, list[tuple[str, int, int, int, int, int]]]";
+
 // Calls fill(out, failure) again with more memory until the schema fits.
 template <typename Fill>
 nb::tuple described(Fill&& fill) {

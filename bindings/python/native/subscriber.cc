@@ -31,6 +31,11 @@ class Subscriber : public Handle {
     api.subscriber_destroy(&freed);
   }
 
+  lapwing_result add_to(lapwing_wait_set* set, std::size_t, std::uint64_t* source,
+                        lapwing_error* failure) override {
+    return api.wait_set_add_subscriber(set, subscriber_, 0, source, failure);
+  }
+
   void check_rows(nb::object check) { rows_.set(std::move(check)); }
 
   nb::tuple read(nb::handle rows, nb::handle sequences, nb::handle conflated,
@@ -48,7 +53,7 @@ class Subscriber : public Handle {
 
   std::uint64_t read_one(nb::handle record, std::int64_t timeout_ns) {
     const Use use(*this);
-    const Memory memory(record, Memory::Access::kWrite, rows_);
+    const Memory memory("record", record, Memory::Access::kWrite, rows_);
     Failure failure;
     std::uint64_t sequence = 0;
     const lapwing_result result = wait(*this, timeout_ns, Gil::kHeld, [&](std::int64_t left) {
@@ -157,8 +162,8 @@ void bind_subscriber(nb::module_& module) {
       .def("check_rows", &Subscriber::check_rows, arg("check").none(), nb::sig(kCheckRowsSignature))
       .def("read", &Subscriber::read, arg("rows").none(), arg("sequences").none(),
            arg("conflated").none(), arg("timeout_ns"), nb::sig(kReadSignature))
-      .def("read_one", &Subscriber::read_one, arg("record"), arg("timeout_ns"))
-      .def("schema", &Subscriber::schema)
+      .def("read_one", &Subscriber::read_one, arg("record").none(), arg("timeout_ns"))
+      .def("schema", &Subscriber::schema, nb::sig(kSchemaSignature))
       .def("ages", &Subscriber::ages)
       .def("inspect", &Subscriber::inspect)
       .def("position", &Subscriber::position, arg("sequence"))

@@ -3,6 +3,7 @@
 #include <native/values.h>
 
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -31,12 +32,32 @@ constexpr const char* kSettled[] = {nullptr, "fresh", "continued", "recovered", 
 constexpr const char* kJournalStates[] = {"none", "good", "failed", "shed"};
 constexpr const char* kRoles[] = {nullptr, "producer", "consumer", "duplex"};
 
-// None where the number has no name.
-template <std::size_t N>
-nb::object word(const char* const (&words)[N], std::uint32_t number) {
-  if (number >= N || words[number] == nullptr) return nb::none();
-  return nb::str(words[number]);
-}
+// The members of an enum of lapwing.words, by number.
+class Enum {
+ public:
+  Enum(const char* name, std::span<const char* const> words) : name_(name), words_(words) {}
+
+  // None: the number has no name.
+  nb::object of(std::uint32_t number) {
+    if (number >= words_.size() || words_[number] == nullptr) return nb::none();
+    PyObject*& member = members_[number];
+    if (member == nullptr) {
+      member = nb::module_::import_("lapwing.words").attr(name_)(words_[number]).release().ptr();
+    }
+    return nb::borrow(member);
+  }
+
+ private:
+  const char* name_;
+  std::span<const char* const> words_;
+  PyObject* members_[16] = {};
+};
+
+Enum event_kinds("EventKind", kEventKinds);
+Enum causes("Cause", kCauses);
+Enum settled("Settled", kSettled);
+Enum journal_states("JournalState", kJournalStates);
+Enum roles("ChannelRole", kRoles);
 
 nb::bytes id_of(const lapwing_id& id) {
   return nb::bytes(reinterpret_cast<const char*>(id.bytes), sizeof id.bytes);
@@ -59,7 +80,34 @@ nb::str fields_repr(nb::handle self) {
   return nb::str((text + ")").c_str());
 }
 
-// A class of read-only attributes, with a repr of all of them.
+template <typename T>
+nb::bytes stored(const T& values) {
+  return nb::bytes(reinterpret_cast<const char*>(&values), sizeof values);
+}
+
+template <typename T>
+void read_stored(T& values, nb::handle from, const char* why) {
+  if (!PyBytes_Check(from.ptr())) raise_type("stored", from, "bytes");
+  const auto bytes = nb::cast<nb::bytes>(from);
+  if (bytes.size() != sizeof values) raise(LAPWING_ERROR_INVALID_ARGUMENT, why);
+  std::memcpy(&values, bytes.c_str(), sizeof values);
+}
+
+// A line for people: "gap 501, 501 to 1139 lapped: …".
+nb::str event_line(const lapwing_event& event) {
+  const auto text_of_word = [](Enum& words, std::uint32_t number) {
+    return nb::cast<std::string>(nb::str(words.of(number)));
+  };
+  std::string line = text_of_word(event_kinds, event.kind) + " " + std::to_string(event.sequence);
+  if (event.kind == LAPWING_EVENT_GAP || event.kind == LAPWING_EVENT_LOST) {
+    line += ", " + std::to_string(event.first) + " to " + std::to_string(event.last) + " " +
+            text_of_word(causes, event.cause);
+  }
+  if (event.text[0] != '\0') line += std::string(": ") + event.text;
+  return text_of(line.c_str());
+}
+
+// A class of read-only attributes, with a repr of all of them, that can be pickled.
 template <typename T>
 class Fields {
  public:
@@ -94,6 +142,15 @@ class Fields {
   nb::class_<T>& done() {
     class_.attr("_fields") = nb::tuple(names_);
     class_.def("__repr__", [](nb::handle self) { return fields_repr(self); });
+    class_.def("__getstate__", [](const T& self) { return stored(self); });
+    class_.def(
+        "__setstate__",
+        [](T& self, nb::handle state) {
+          T values = {};
+          read_stored(values, state, "it is of another release of Lapwing");
+          new (&self) T(values);
+        },
+        nb::arg("state").none());
     return class_;
   }
 
@@ -107,10 +164,6 @@ class Fields {
   nb::list names_;
 };
 
-nb::bytes stored(const lapwing_position& position) {
-  return nb::bytes(reinterpret_cast<const char*>(&position), sizeof position);
-}
-
 void bind_position(nb::module_& module) {
   Fields<lapwing_position>(module, "Position",
                            "Where a subscriber stands. `bytes(position)` is what to store; "
@@ -122,14 +175,11 @@ void bind_position(nb::module_& module) {
       .done()
       .def(
           "__init__",
-          [](lapwing_position* self, const nb::bytes& from) {
-            if (from.size() != sizeof *self) {
-              raise(LAPWING_ERROR_INVALID_ARGUMENT, "a stored position has 40 bytes");
-            }
-            std::memcpy(self, from.c_str(), sizeof *self);
+          [](lapwing_position* self, nb::handle from) {
+            read_stored(*self, from, "stored is not a position, which has 40 bytes");
           },
-          nb::arg("stored"))
-      .def("__bytes__", &stored)
+          nb::arg("stored").none(), nb::sig("def __init__(self, stored: bytes) -> None"))
+      .def("__bytes__", &stored<lapwing_position>)
       .def(
           "__eq__",
           [](const lapwing_position& self, nb::handle other) {
@@ -138,25 +188,21 @@ void bind_position(nb::module_& module) {
                    std::memcmp(&self, &position, sizeof position) == 0;
           },
           nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
-      .def("__hash__", [](const lapwing_position& self) { return nb::hash(stored(self)); })
-      .def("__reduce__", [](nb::handle self) {
-        return nb::make_tuple(self.type(),
-                              nb::make_tuple(stored(nb::cast<lapwing_position>(self))));
-      });
+      .def("__hash__", [](const lapwing_position& self) { return nb::hash(stored(self)); });
 }
 
 void bind_event(nb::module_& module) {
   Fields<lapwing_event>(module, "Event", "What happened between two records: docs/events.md.")
       .property(
-          "kind", "str", [](const lapwing_event& self) { return word(kEventKinds, self.kind); },
-          "'gap', 'lost', 'session' …")
+          "kind", "EventKind",
+          [](const lapwing_event& self) { return event_kinds.of(self.kind); })
       .number("sequence", &lapwing_event::sequence)
       .number("first", &lapwing_event::first, "of the missing range")
       .number("last", &lapwing_event::last, "inclusive; first - 1: nothing is missing")
       .property(
-          "cause", "str | None",
-          [](const lapwing_event& self) { return word(kCauses, self.cause); },
-          "'lapped', 'session', 'void', 'pruned', 'damaged', 'not-relayed', 'upstream' or None")
+          "cause", "Cause | None",
+          [](const lapwing_event& self) { return causes.of(self.cause); },
+          "why records are missing; None: none are")
       .flag("fillable", &lapwing_event::fillable, "the journal holds the range")
       .number("resume", &lapwing_event::resume, "the next sequence that is tried in the ring")
       .number("record_bytes", &lapwing_event::record_bytes, "of the records that follow")
@@ -168,7 +214,8 @@ void bind_event(nb::module_& module) {
       .id("journal_id", &lapwing_event::journal_id)
       .id("session_id", &lapwing_event::session_id)
       .text("text", &lapwing_event::text, "in words: why, which checkpoint, how a session ended")
-      .done();
+      .done()
+      .def("__str__", &event_line);
 }
 
 void bind_publisher_info(nb::module_& module) {
@@ -181,12 +228,11 @@ void bind_publisher_info(nb::module_& module) {
       .number("source_offset", &Info::source_offset)
       .number("subscribers", &Info::subscribers)
       .property(
-          "settled", "str", [](const Info& self) { return word(kSettled, self.settled); },
-          "'fresh', 'continued', 'recovered', 'cut' or 'reset'")
+          "settled", "Settled",
+          [](const Info& self) { return settled.of(self.settled); })
       .property(
-          "journal", "str",
-          [](const Info& self) { return word(kJournalStates, self.journal_state); },
-          "'none', 'good', 'failed' or 'shed'")
+          "journal", "JournalState",
+          [](const Info& self) { return journal_states.of(self.journal_state); })
       .number("journal_errno", &Info::journal_errno)
       .number("void_first", &Info::void_first, "0 and 0: this start recorded no void")
       .number("void_last", &Info::void_last)
@@ -297,8 +343,8 @@ void bind_channel_info(nb::module_& module) {
   using Info = lapwing_channel_info;
   Fields<Info>(module, "ChannelInfo", "One side of a channel.")
       .property(
-          "role", "str", [](const Info& self) { return word(kRoles, self.role); },
-          "'producer', 'consumer' or 'duplex'")
+          "role", "ChannelRole",
+          [](const Info& self) { return roles.of(self.role); })
       .number("message_bytes_max", &Info::message_bytes_max)
       .number("sent", &Info::sent)
       .number("received", &Info::received, "and released")

@@ -178,9 +178,8 @@ def test_two_tasks_do_not_wait_for_one_object(tmp_path, ends, duplexes):
             for wait in waits:
                 first = asyncio.ensure_future(wait())
                 await asyncio.sleep(0)
-                with pytest.raises(lapwing.Error, match="another task waits") as raised:
+                with pytest.raises(lapwing.Misuse, match="another task waits"):
                     await wait()
-                assert raised.value.name == "misuse"
                 first.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await first
@@ -202,9 +201,8 @@ def test_a_cancelled_wait_of_a_consumer_loses_no_message(ends):
         assert [bytes(message) for message in held] == [b"\x04", b"last"]
         producer.close()
         assert [bytes(message) async for message in messages] == [b"last"]
-        with pytest.raises(lapwing.Error) as raised:
+        with pytest.raises(lapwing.Closed):
             await consumer.peek_async(timeout=NEVER)
-        assert raised.value.name == "closed"
 
     asyncio.run(main())
 
@@ -217,9 +215,8 @@ def test_a_message_of_which_a_view_is_alive_does_not_end_the_iteration(ends):
     async def main():
         messages = aiter(consumer)
         view = memoryview(await anext(messages))
-        with pytest.raises(lapwing.Error) as raised:
+        with pytest.raises(lapwing.Misuse):
             await anext(messages)
-        assert raised.value.name == "misuse"
         view.release()
         assert bytes(await anext(messages)) == b"2"
 
@@ -235,9 +232,8 @@ def test_a_cancelled_wait_of_a_duplex_loses_no_request(duplexes):
             await cancelled_while_waiting(anext(requests))
             client.send(bytes([n]))
             assert (await asyncio.wait_for(anext(requests), NEVER)).payload == bytes([n])
-        with pytest.raises(lapwing.Error) as raised:
+        with pytest.raises(lapwing.TimedOut):
             await server.next_async(timeout=0.01)
-        assert raised.value.name == "timed-out"
         client.close()
         assert [request async for request in requests] == []
 

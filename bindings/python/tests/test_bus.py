@@ -93,9 +93,8 @@ def test_a_publish_that_waits_for_the_journal_goes_on_where_it_was(tmp_path):
 def test_a_publish_that_may_not_wait_says_how_far_it_came(tmp_path):
     count = 20_000
     with publisher(tmp_path / "bus", capacity=2048) as opened:
-        with pytest.raises(lapwing.Error) as raised:
+        with pytest.raises(lapwing.WouldBlock) as raised:
             opened.publish(quotes(1, count), timeout=0)
-        assert raised.value.name == "would-block"
         assert 0 < raised.value.last == opened.inspect().head < count
 
 
@@ -121,9 +120,8 @@ def test_memory_that_holds_no_row_says_what_one_takes(bus):
 def test_read_one_copies_one_record_and_lets_no_event_pass(bus):
     record = np.zeros(1, QUOTE)
     with follower(bus) as subscriber:
-        with pytest.raises(lapwing.Error) as raised:
+        with pytest.raises(lapwing.EventDue) as raised:
             subscriber.read_one(record)
-        assert raised.value.name == "event-due"
         assert "event" in raised.value.message
         subscriber.read()
         assert [subscriber.read_one(record) for _ in range(3)] == [1, 2, 3]
@@ -188,9 +186,8 @@ def test_ages_are_of_the_records_that_were_chosen(tmp_path):
     assert 0 < ages.p50_ns <= ages.p99_ns <= ages.max_ns < 60 * 10**9
     with follower(tmp_path / "bus") as subscriber:
         list(subscriber)
-        with pytest.raises(lapwing.Error) as raised:
+        with pytest.raises(lapwing.NotFound):
             subscriber.ages()
-    assert raised.value.name == "not-found"
 
 
 def test_a_gap_is_an_event_with_exact_bounds_and_is_filled(tmp_path):
@@ -256,10 +253,9 @@ def test_a_str_is_a_symbol_also_of_digits(bus, name):
 
 @pytest.mark.parametrize("wrong", ["ESH4", b"1", [1.5], [None], [True], [-1]])
 def test_what_is_not_a_list_of_instruments_is_refused(bus, wrong):
-    with pytest.raises(lapwing.Error) as raised:
+    error = lapwing.InvalidArgument if wrong == [-1] else TypeError
+    with pytest.raises(error, match="^instruments "):
         follower(bus, instruments=wrong)
-    assert raised.value.name == "invalid-argument"
-    assert raised.value.message.startswith("instruments ")
 
 
 def test_conflated_rows_say_how_many_they_stand_for(bus):
@@ -273,7 +269,9 @@ def test_conflated_rows_say_how_many_they_stand_for(bus):
 
 def test_events_and_infos_show_what_they_have(bus):
     with follower(bus) as subscriber:
-        assert repr(subscriber.read()).startswith("Event(kind='session', sequence=1, first=0, ")
+        assert repr(subscriber.read()).startswith(
+            "Event(kind=<EventKind.SESSION: 'session'>, sequence=1, first=0, "
+        )
         assert "record_bytes=24, schema_name='test.quote'" in repr(subscriber.inspect())
         assert repr(subscriber.read(rows=2)) == "Records(2 of test.quote)"
 
@@ -315,9 +313,8 @@ def test_a_cursor_resumes_after_its_commit(bus, tmp_path):
 def test_a_bus_that_is_taken_says_so(tmp_path):
     with publisher(tmp_path / "bus"):
         for timeout in (0, 0.05):
-            with pytest.raises(lapwing.Error) as raised:
+            with pytest.raises(lapwing.InUse):
                 publisher(tmp_path / "bus", timeout=timeout)
-            assert raised.value.name == "in-use"
 
 
 def test_the_log_is_read_from_a_queue_or_goes_to_a_function(tmp_path):
@@ -355,10 +352,8 @@ def test_the_next_publisher_starts_at_once_after_a_kill(tmp_path):
 
 def test_nothing_is_waited_for_with_a_timeout_of_0(tmp_path):
     with publisher(tmp_path / "bus"):
-        with pytest.raises(lapwing.Error) as raised:
+        with pytest.raises(lapwing.InUse):
             publisher(tmp_path / "bus", timeout=0)
-        assert raised.value.name == "in-use"
     with lapwing.Cursor(tmp_path / "cursor"):
-        with pytest.raises(lapwing.Error) as raised:
+        with pytest.raises(lapwing.InUse):
             lapwing.Cursor(tmp_path / "cursor", timeout=0)
-        assert raised.value.name == "in-use"

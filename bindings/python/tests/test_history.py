@@ -1,5 +1,6 @@
 """The journal by sequence."""
 
+import datetime
 import gc
 
 import numpy as np
@@ -83,9 +84,8 @@ def test_chunks_have_everything_once_and_copy_only_what_grows(history):
 
 
 def test_reading_beyond_the_journal_would_block(history):
-    with pytest.raises(lapwing.Error) as raised:
+    with pytest.raises(lapwing.WouldBlock):
         history.read(ROWS + 1)
-    assert raised.value.name == "would-block"
 
 
 def test_what_was_pruned_is_an_event_and_not_a_shorter_array(tmp_path):
@@ -107,3 +107,60 @@ def test_what_was_pruned_is_an_event_and_not_a_shorter_array(tmp_path):
 def test_a_time_is_found(history):
     found = history.find_time(int(history[1000]["time"]))
     assert 1 <= found <= 1000
+
+
+def test_indices_are_sequences_and_negative_ones_count_from_the_newest(history):
+    assert len(history) == ROWS
+    assert history[1]["price"] == 1 and history[-1]["price"] == ROWS
+    assert history[-ROWS]["price"] == 1 and history[np.int64(-2)]["price"] == ROWS - 1
+    for piece, first, last in (
+        (history[-3:], ROWS - 2, ROWS), (history[:-3], 1, ROWS - 3), (history[-5:-2], ROWS - 4, ROWS - 2),
+        (history[-2 * ROWS : 4], 1, 3), (history[0:3], 1, 2), (history[ROWS - 1 :], ROWS - 1, ROWS),
+    ):  # fmt: skip
+        assert (piece.first, piece.last) == (first, last)
+        assert piece.rows["price"][[0, -1]].tolist() == [first, last]
+    assert len(history[5:5]) == len(history[-1:2]) == len(history[10**9 :]) == 0
+
+
+def test_an_index_that_is_not_a_record_says_which_there_are(history):
+    for wrong in (0, ROWS + 1, -ROWS - 1, 10**30):
+        with pytest.raises(IndexError, match=f"index {wrong} is not a record: .* 1 to {ROWS}"):
+            history[wrong]
+    for wrong in ("1", 1.5, None, True):
+        with pytest.raises(TypeError, match="^index is"):
+            history[wrong]
+    for wrong in (slice("1", None), slice(None, 1.5)):
+        with pytest.raises(TypeError, match="^a slice is"):
+            history[wrong]
+    with pytest.raises(ValueError, match="no step"):
+        history[::2]
+    with pytest.raises(TypeError):
+        reversed(history)
+
+
+def test_a_journal_that_was_pruned_has_a_length_and_a_last_record(tmp_path):
+    with publisher(
+        tmp_path / "bus", segment_bytes=SEGMENT_BYTES, retain_bytes=SEGMENT_BYTES
+    ) as opened:
+        for first in range(1, 6 * SEGMENT_ROWS, SEGMENT_ROWS):
+            opened.publish(quotes(first, SEGMENT_ROWS))
+            opened.flush()
+    with lapwing.History(tmp_path / "bus") as history:
+        info = history.inspect()
+        assert len(history) == info.archived - info.oldest + 1 and info.oldest > 1
+        assert history[-len(history)]["price"] == info.oldest
+        assert history[-(10**9) :].first == info.oldest
+        with pytest.raises(IndexError, match=f"{info.oldest} to {info.archived}"):
+            history[1]
+
+
+def test_a_time_is_a_number_or_a_date(history):
+    second = 1_704_205_800
+    moment = datetime.datetime.fromtimestamp(second, datetime.timezone.utc)
+    expected = history.find_time(second * 10**9)
+    for time in (moment, np.datetime64(second, "s"), np.int64(second * 10**9)):
+        assert history.find_time(time) == expected
+        assert lapwing.Start.time(time) == lapwing.Start.time(second * 10**9)
+    for wrong in (datetime.datetime(2024, 1, 2), np.datetime64("NaT"), -1):
+        with pytest.raises(lapwing.InvalidArgument, match="^time is"):
+            history.find_time(wrong)

@@ -182,9 +182,8 @@ def test_a_claim_that_has_ended_does_not_send_the_next_one(ends):
     first = producer.claim(8)
     second = producer.claim(16)
     for call in (first.commit, first.abort):
-        with pytest.raises(lapwing.Error, match="the claim has ended") as raised:
+        with pytest.raises(lapwing.Misuse, match="the claim has ended"):
             call()
-        assert raised.value.name == "misuse"
     with second.view() as memory:
         memory[:] = bytes(16)
     second.commit()
@@ -195,9 +194,8 @@ def test_a_read_of_no_rows_is_refused(bus):
     with follower(bus) as subscriber:
         subscriber.read()
         for count in (0, -1):
-            with pytest.raises(lapwing.Error, match="one row at least") as raised:
+            with pytest.raises(lapwing.InvalidArgument, match="rows is"):
                 subscriber.read(rows=count)
-            assert raised.value.name == "invalid-argument"
         assert subscriber.read(rows=1).first == 1
 
 
@@ -238,23 +236,20 @@ COLUMN = np.zeros(64, "u8")
 def test_a_column_of_another_kind_is_refused(bus, columns):
     with follower(bus) as subscriber:
         subscriber.read()
-        with pytest.raises(lapwing.Error) as raised:
+        with pytest.raises(lapwing.InvalidArgument):
             subscriber.read_into(np.zeros(64, QUOTE), **columns)
-        assert raised.value.name == "invalid-argument"
 
 
 def test_books_refuse_columns_that_are_shorter_than_the_rows():
     rows = np.zeros(4, "V56")
     item = lapwing.Records(rows, 1, None, COLUMN[:2], COLUMN[:4], is_sparse=True)
     with lapwing.Books() as books:
-        with pytest.raises(lapwing.Error, match="fewer numbers") as raised:
+        with pytest.raises(lapwing.InvalidArgument, match="fewer numbers"):
             books.take(item)
-        assert raised.value.name == "invalid-argument"
 
 
 def test_an_error_that_is_cut_within_a_letter_is_still_an_error(tmp_path):
     for shift in range(4):
         directory = tmp_path / ("a" * shift + "\u00e9" * 100) / ("\u20ac" * 80) / ("\u20ac" * 80)
-        with pytest.raises(lapwing.Error) as raised:
+        with pytest.raises(lapwing.NoBus):
             lapwing.History(directory)
-        assert raised.value.name == "no-bus"

@@ -1,6 +1,6 @@
 """Lapwing: a shared-memory broadcast bus for market data on one Linux machine.
 
-    with lapwing.Subscriber("./es", start=lapwing.Start.oldest()) as subscriber:
+    with lapwing.Subscriber("./es", start="oldest") as subscriber:
         for item in subscriber:
             match item:
                 case lapwing.Records(): print(item.first, item.rows["price"].mean())
@@ -8,7 +8,7 @@
 
 Durations and timeouts are seconds. A timeout of None waits forever, and one of 0 does not wait. For
 an option None is no limit. Times are ns since 1970, UTC. Prices are integers in units of 1e-9.
-Failures raise `lapwing.Error`.
+Each error number has a class: `except lapwing.Closed`. All of them are `lapwing.Error`.
 
 One thread at a time uses an object. Waits release the GIL, and Ctrl-C ends them.
 """
@@ -28,57 +28,142 @@ from ._native import (
     Position,
     PublisherInfo,
     SubscriberInfo,
-    error_name,
     version,
 )
-from .books import Books
-from .channel import Consumer, Duplex, Producer, Reply, Request
+from .books import BookKey, Books
+from .channel import Channel, Consumer, Duplex, Producer, Reply, Request
 from .cursor import Commit, Cursor
-from .error import Error
+from .error import (
+    AbiMismatch,
+    BadInput,
+    Closed,
+    Corrupt,
+    Damaged,
+    Error,
+    EventDue,
+    Forked,
+    InUse,
+    Interrupted,
+    InvalidArgument,
+    JournalFailed,
+    Limit,
+    Misuse,
+    NoAnswer,
+    NoBus,
+    NoJournal,
+    NoMemory,
+    NoSpace,
+    NotALapwingFile,
+    NotFound,
+    NotPermitted,
+    PathTooLong,
+    PeerGone,
+    Protocol,
+    Pruned,
+    PublisherGone,
+    RecordSize,
+    Refused,
+    Reset,
+    StoppedAtGap,
+    System,
+    TimedOut,
+    TooSmall,
+    Unsupported,
+    WouldBlock,
+    error_name,
+)
 from .history import History, MappedRows
 from .listener import Listener
 from .publisher import Publisher
 from .records import Item, Records, State
 from .schema import Field, Schema
 from .subscriber import Start, Subscriber
+from .words import Cause, ChannelRole, EventKind, JournalState, Settled, Side, SourceKind
 
 __version__ = "0.2.0"
 
 __all__ = [
     "ABI",
-    "LIBRARY",
+    "AbiMismatch",
     "Ages",
+    "BadInput",
     "Book",
+    "BookKey",
     "Books",
     "BooksInfo",
+    "Cause",
+    "Channel",
     "ChannelInfo",
+    "ChannelRole",
+    "Closed",
     "Commit",
     "Consumer",
+    "Corrupt",
     "Cursor",
+    "Damaged",
     "Duplex",
     "Error",
     "Event",
+    "EventDue",
+    "EventKind",
     "Field",
+    "Forked",
     "History",
     "HistoryInfo",
+    "InUse",
+    "Interrupted",
+    "InvalidArgument",
     "Item",
+    "JournalFailed",
+    "JournalState",
+    "LIBRARY",
     "Level",
+    "Limit",
     "Listener",
     "MappedRows",
     "Message",
+    "Misuse",
+    "NoAnswer",
+    "NoBus",
+    "NoJournal",
+    "NoMemory",
+    "NoSpace",
+    "NotALapwingFile",
+    "NotFound",
+    "NotPermitted",
+    "PathTooLong",
+    "PeerGone",
     "Position",
     "Producer",
+    "Protocol",
+    "Pruned",
     "Publisher",
+    "PublisherGone",
     "PublisherInfo",
+    "RecordSize",
     "Records",
+    "Refused",
     "Reply",
     "Request",
+    "Reset",
     "Schema",
+    "Settled",
+    "Side",
+    "SourceKind",
     "Start",
     "State",
+    "StoppedAtGap",
     "Subscriber",
     "SubscriberInfo",
+    "System",
+    "TimedOut",
+    "TooSmall",
+    "Unsupported",
+    "WouldBlock",
     "error_name",
     "log",
     "version",
 ]
+
+for _value in (Ages, Book, BooksInfo, ChannelInfo, Event, HistoryInfo, Level, Message, Position, PublisherInfo, SubscriberInfo):
+    _value.__module__ = "lapwing"  # for help(), and for pickles

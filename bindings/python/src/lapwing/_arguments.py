@@ -5,16 +5,22 @@ Each function checks one argument, and names it in the error.
 
 from __future__ import annotations
 
+import datetime
 import operator
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 
-from .error import invalid
+from .error import invalid, wrong_type
 
 FOREVER = -1
+
+Time = Union[int, datetime.datetime, np.datetime64]
+"""ns since 1970, UTC; or a datetime with a time zone; or a numpy.datetime64, in UTC"""
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 WAIT = {"busy": 1, "backoff": 2, "park": 3}
 
@@ -37,7 +43,9 @@ def timeout_ns(seconds: float | None) -> int:
     """None: without end. 0: do not wait."""
     if seconds is None:
         return FOREVER
-    if _is_number(seconds) and seconds >= 0:
+    if not _is_number(seconds):
+        raise wrong_type("timeout", seconds, "seconds: 0 does not wait, None waits without end")
+    if seconds >= 0:
         return _ns(seconds)
     raise invalid(
         f"timeout is {seconds!r}, which is not a time. Give seconds: 0 does not wait, None waits "
@@ -46,7 +54,9 @@ def timeout_ns(seconds: float | None) -> int:
 
 
 def duration_ns(option: str, seconds: float) -> int:
-    if _is_number(seconds) and 0 <= seconds * 1e9 < _NS_MAX:
+    if not _is_number(seconds):
+        raise wrong_type(option, seconds, "seconds")
+    if 0 <= seconds * 1e9 < _NS_MAX:
         return _ns(seconds)
     raise invalid(f"{option} is {seconds!r}, which is not a duration. Give seconds")
 
@@ -55,7 +65,9 @@ def optional_ns(option: str, seconds: float | None, none: str) -> int:
     """None: no limit, which `none` names."""
     if seconds is None:
         return FOREVER
-    if _is_number(seconds) and seconds >= 0:
+    if not _is_number(seconds):
+        raise wrong_type(option, seconds, f"seconds, or None: {none}")
+    if seconds >= 0:
         return _ns(seconds)
     raise invalid(
         f"{option} is {seconds!r}, which is not a duration. Give seconds, or None: {none}"
@@ -63,25 +75,50 @@ def optional_ns(option: str, seconds: float | None, none: str) -> int:
 
 
 def number_of(option: str, value: str, numbers: Mapping[str, int]) -> int:
-    if isinstance(value, str) and value in numbers:
+    if not isinstance(value, str):
+        raise wrong_type(option, value, f"one of: {', '.join(numbers)}")
+    if value in numbers:
         return numbers[value]
     raise invalid(f"{option} is {value!r}; it can be: {', '.join(numbers)}")
 
 
 def whole(option: str, value: int, most: int = 2**64 - 1) -> int:
     """A number from 0 to `most`."""
-    try:
-        number = -1 if isinstance(value, (bool, np.bool_)) else operator.index(value)
-    except TypeError:
-        number = -1
+    number = index(option, value)
     if 0 <= number <= most:
         return number
     raise invalid(f"{option} is {value!r}. Give an int from 0 to {most:,}")
 
 
+def index(option: str, value: int) -> int:
+    """An int, or what can be one without loss."""
+    try:
+        if not isinstance(value, (bool, np.bool_)):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise wrong_type(option, value, "an int")
+
+
+def utc_ns(option: str, time: Time) -> int:
+    """ns since 1970 of an int, of a datetime with a time zone, or of a numpy.datetime64 in UTC."""
+    if isinstance(time, np.datetime64):
+        if np.isnat(time):
+            raise invalid(f"{option} is NaT. Give a time")
+        return whole(option, int(time.astype("M8[ns]").astype(np.int64)))
+    if not isinstance(time, datetime.datetime):
+        return whole(option, time)
+    if time.tzinfo is None:
+        raise invalid(f"{option} is {time}, without a time zone. Add tzinfo=datetime.timezone.utc")
+    passed = time - _EPOCH
+    seconds = passed.days * 86400 + passed.seconds
+    nanoseconds: int = getattr(time, "nanosecond", 0)  # of a pandas.Timestamp
+    return whole(option, (seconds * 10**6 + passed.microseconds) * 1000 + nanoseconds)
+
+
 def truth(option: str, value: bool) -> bool:
     if not isinstance(value, (bool, np.bool_)):
-        raise invalid(f"{option} is {value!r}; it can be: True, False")
+        raise wrong_type(option, value, "True or False")
     return bool(value)
 
 
@@ -92,13 +129,13 @@ def flags_of(**flags: tuple[bool, int]) -> int:
 
 def text(option: str, value: str) -> str:
     if not isinstance(value, str):
-        raise invalid(f"{option} is {value!r}. Give a str")
+        raise wrong_type(option, value, "a str")
     return _whole_text(option, value)
 
 
 def text_of(path: str | os.PathLike[str], option: str = "path") -> str:
     if not isinstance(path, (str, os.PathLike)):
-        raise invalid(f"{option} is {path!r}. Give a path: a str or a pathlib.Path")
+        raise wrong_type(option, path, "a path: a str or a pathlib.Path")
     return _whole_text(option, os.fsdecode(os.fspath(path)))
 
 
@@ -112,12 +149,12 @@ def check_list(option: str, values: Iterable[Any], *kinds: type) -> None:
     """Checks that `values` is a collection of these kinds, and not a single text."""
     names = " or ".join(kind.__name__ for kind in kinds)
     if isinstance(values, (str, bytes)):
-        raise invalid(
+        raise TypeError(
             f"{option} is {values!r}, a single text, whose letters would be the list. "
             f"Give a list: {option}=[{values!r}]"
         )
     if not isinstance(values, Iterable):
-        raise invalid(f"{option} is {values!r}. Give a list of {names}")
+        raise wrong_type(option, values, f"a list of {names}")
     for value in values:
         if not isinstance(value, kinds) or isinstance(value, bool):
-            raise invalid(f"{option} contains {value!r}. Give a list of {names}")
+            raise TypeError(f"{option} contains {value!r}. Give a list of {names}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .error import Error, invalid
+from .error import Error, invalid, wrong_type
 
 if TYPE_CHECKING:
     from .schema import Field
@@ -34,9 +34,8 @@ def of(frame: Any) -> dict[str, np.ndarray]:
         names = list(frame.columns)
         columns = {name: frame[name] for name in dict.fromkeys(names)}
     else:
-        raise invalid(
-            f"the frame is of {type(frame).__name__}. Give a DataFrame, a pyarrow Table, a "
-            "structured array or a dict of columns"
+        raise wrong_type(
+            "frame", frame, "a DataFrame, a pyarrow Table, a structured array or a dict of columns"
         )
     if twice := sorted({str(name) for name in names if names.count(name) > 1}):
         raise invalid(f"the frame has column {twice[0]} twice. Remove one")

@@ -10,11 +10,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Generic, TypeVar
 
 from ._arguments import timeout_ns
-from .error import Error, misuse
+from .error import Closed, Misuse, TimedOut, WouldBlock
 
 Taken = TypeVar("Taken")
-
-_TIMED_OUT = 13
 
 
 async def readable(fd: int, seconds: float | None = None) -> None:
@@ -53,7 +51,7 @@ class Waiter:
         descriptor does not cover everything, so try again after this time.
         """
         if self._is_waiting:
-            raise misuse("another task waits for this object. One task at a time may wait")
+            raise Misuse("another task waits for this object. One task at a time may wait")
         is_bounded = timeout_ns(timeout) > 0
         ends = asyncio.get_running_loop().time() + (timeout or 0)
         self._is_waiting = True
@@ -61,15 +59,15 @@ class Waiter:
             while True:
                 try:
                     return take()
-                except Error as error:
-                    if error.name != "would-block" or timeout == 0:
+                except WouldBlock:
+                    if timeout == 0:
                         raise
                 fd = prepare()
                 if fd is None:
                     continue
                 left = ends - asyncio.get_running_loop().time() if is_bounded else None
                 if left is not None and left <= 0:
-                    raise Error(_TIMED_OUT, "timed-out", "nothing arrived before the timeout")
+                    raise TimedOut("nothing arrived before the timeout")
                 times = [time for time in (left, interval) if time is not None]
                 await readable(fd, min(times, default=None))
         finally:
@@ -88,10 +86,8 @@ class Items(Iterator[Taken], Generic[Taken]):
     def __next__(self) -> Taken:
         try:
             return self._take()
-        except Error as error:
-            if error.name == "closed":
-                raise StopIteration from None
-            raise
+        except Closed:
+            raise StopIteration from None
 
 
 class AsyncItems(AsyncIterator[Taken], Generic[Taken]):
@@ -112,9 +108,7 @@ class AsyncItems(AsyncIterator[Taken], Generic[Taken]):
             await asyncio.sleep(0)
         try:
             taken = await self._wait()
-        except Error as error:
-            if error.name == "closed":
-                raise StopAsyncIteration from None
-            raise
+        except Closed:
+            raise StopAsyncIteration from None
         self._has_taken = True
         return taken

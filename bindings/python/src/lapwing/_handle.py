@@ -6,13 +6,13 @@ import contextlib
 import threading
 import warnings
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from . import _native
-from .error import Error
+from .error import Error, Forked
 
 Native = TypeVar("Native", bound=_native.Handle)
-Self = TypeVar("Self", bound="Handle")
+Self = TypeVar("Self", bound="Handle[Any]")
 
 
 class Handle(Generic[Native]):
@@ -48,9 +48,8 @@ class Handle(Generic[Native]):
         try:
             if kind is None or self._closes_after_an_exception:
                 self.close()
-        except Error as failed:
-            if failed.name != "forked":  # a child leaves what is open to its parent
-                raise
+        except Forked:
+            pass  # a child leaves what is open to its parent
         finally:
             self.destroy()
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from . import _native
-from ._arguments import number_of, whole
+from ._arguments import whole
 from ._handle import Handle
 from ._native import Event
-from .error import invalid
+from .error import invalid, wrong_type
 from .records import Item, Records, State
 from .schema import Schema, row_check
+from .words import Side
 
 _RECORDS, _STATE = 1, 2
 _SCHEMAS = {_RECORDS: "dbn.mbo", _STATE: "orders"}
-_SIDES = {"B": 1, "A": 2}
 _UINT16_MAX, _UINT32_MAX = 2**16 - 1, 2**32 - 1
 
 KEY = np.dtype([("instrument_id", "<u4"), ("publisher_id", "<u2"), ("reserved", "<u2")])
@@ -32,7 +32,12 @@ ORDER = np.dtype(
     ]
 )
 
-Side = Literal["B", "A"]
+
+class BookKey(NamedTuple):
+    """Names a book: the instrument, and the publisher of its records."""
+
+    instrument_id: int
+    publisher_id: int
 
 
 class Books(Handle[_native.Books]):
@@ -55,14 +60,21 @@ class Books(Handle[_native.Books]):
         elif isinstance(item, State):
             self._take(_STATE, item.rows)
         elif not isinstance(item, Records):
-            raise invalid(f"the item is of {type(item).__name__}. Give what a subscriber yields")
+            raise wrong_type("item", item, "an item that a subscriber yields")
         elif item.is_sparse:
-            columns = (item.sequences, item.conflated, True)
-            self._take(_RECORDS, item.rows, item.first, *columns)
+            self._take(_RECORDS, item.rows, item.first, item.sequences, item.conflated, True)
         else:
             self._take(_RECORDS, item.rows, item.first)
 
-    def _take(self, kind, rows, first=0, sequences=None, conflated=None, is_sparse=False) -> None:
+    def _take(
+        self,
+        kind: int,
+        rows: np.ndarray,
+        first: int = 0,
+        sequences: np.ndarray | None = None,
+        conflated: np.ndarray | None = None,
+        is_sparse: bool = False,
+    ) -> None:
         if rows.dtype is not self._dtypes.get(kind):
             check = row_check(Schema.shipped(_SCHEMAS[kind]))
             assert check is not None
@@ -81,48 +93,63 @@ class Books(Handle[_native.Books]):
     def inspect(self) -> _native.BooksInfo:
         return self._handle.inspect()
 
-    def list(self) -> np.ndarray:
-        """The keys of all books, by publisher, then by instrument: dtype KEY, shape (n,)."""
+    def list(self) -> list[BookKey]:
+        """The keys of all books, by publisher, then by instrument."""
         count = self.inspect().books
         while True:
             keys = np.empty(max(count, 1), KEY)
             count = self._handle.list(keys)
             if count <= len(keys):
-                return keys[:count]
+                columns = keys["instrument_id"], keys["publisher_id"]
+                return list(map(BookKey, *(column[:count].tolist() for column in columns)))
 
-    def find(self, publisher_id: int, instrument_id: int) -> _native.Book:
-        """not-found: the instrument was not seen."""
-        return self._handle.find(*_key(publisher_id, instrument_id))
+    def find(self, key: BookKey | tuple[int, int]) -> _native.Book:
+        """The book of (instrument_id, publisher_id). not-found: it has no record yet."""
+        return self._handle.find(*_checked(key))
 
     def levels(
-        self, publisher_id: int, instrument_id: int, side: Side, first: int = 0, count: int = 10
+        self,
+        key: BookKey | tuple[int, int],
+        side: Side | Literal["B", "A"],
+        first: int = 0,
+        count: int = 10,
     ) -> np.ndarray:
         """Levels of a side, the best (0) first: dtype LEVEL, shape (n,), n at most `count`."""
-        number_of("side", side, _SIDES)
         levels = np.empty(whole("count", count, _UINT32_MAX), LEVEL)
-        key = _key(publisher_id, instrument_id)
-        written = self._handle.levels(*key, side, whole("first", first), levels)
+        written = self._handle.levels(
+            *_checked(key), _letter(side), whole("first", first), levels
+        )
         return levels[:written]
 
     def orders(
-        self, publisher_id: int, instrument_id: int, side: Side, level: int = 0
+        self, key: BookKey | tuple[int, int], side: Side | Literal["B", "A"], level: int = 0
     ) -> np.ndarray:
         """The orders of a level, the first in the queue first: dtype ORDER, shape (n,).
 
         not-found: there is no such level.
         """
-        number_of("side", side, _SIDES)
-        key = _key(publisher_id, instrument_id)
+        book, letter = _checked(key), _letter(side)
         count = 64
         while True:
             orders = np.empty(count, ORDER)
-            count = self._handle.orders(*key, side, whole("level", level), orders)
+            count = self._handle.orders(*book, letter, whole("level", level), orders)
             if count <= len(orders):
                 return orders[:count]
 
 
-def _key(publisher_id: int, instrument_id: int) -> tuple[int, int]:
+def _checked(key: BookKey | tuple[int, int]) -> tuple[int, int]:
+    if not isinstance(key, tuple) or len(key) != 2:
+        raise wrong_type("key", key, "a BookKey, or (instrument_id, publisher_id)")
     return (
-        whole("publisher_id", publisher_id, _UINT16_MAX),
-        whole("instrument_id", instrument_id, _UINT32_MAX),
+        whole("instrument_id", key[0], _UINT32_MAX),
+        whole("publisher_id", key[1], _UINT16_MAX),
     )
+
+
+def _letter(side: Side | Literal["B", "A"]) -> str:
+    if not isinstance(side, (str, bytes)):
+        raise wrong_type("side", side, "Side.BID or Side.ASK")
+    try:
+        return Side(side).value
+    except ValueError:
+        raise invalid(f"side is {side!r}; it can be: Side.BID ('B'), Side.ASK ('A')") from None

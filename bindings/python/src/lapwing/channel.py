@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import AsyncIterator, Iterable, Iterator
-from typing import Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, TypeVar
 
 from . import _native
 from ._arguments import (
@@ -13,7 +13,7 @@ from ._arguments import (
     flags_of,
     number_of,
     optional_ns,
-    text,
+    text as checked_text,
     text_of,
     timeout_ns,
     truth,
@@ -22,12 +22,31 @@ from ._arguments import (
 from ._event_loop import AsyncItems, Items, Waiter
 from ._handle import Handle, opened
 from ._native import Message
-from .error import invalid, misuse
+from .error import Misuse, wrong_type
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # typing has it from Python 3.11 on
 
 Role = TypeVar("Role", bound="Channel")
 Wait = Literal["busy", "backoff", "park"]
 
 _UINT32_MAX = 2**32 - 1
+_PAIRS = "(payload, type) pairs: [(payload, 1)]"
+
+
+class SideOptions(TypedDict, total=False):
+    """The options of side_options(), for type checkers."""
+
+    name: str
+    capacity: int
+    message_bytes_max: int
+    call_window: int
+    wait: Wait
+    aligned: bool
+    huge_pages: bool
+    numa_node: int | None
+    membarrier: bool
+    late_replies: bool
 
 
 def side_options(
@@ -42,7 +61,7 @@ def side_options(
     numa_node: int | None = None,
     membarrier: bool = True,
     late_replies: bool = False,
-) -> dict:
+) -> dict[str, Any]:
     """Options of one side of a channel, of what it sends.
 
     name               for people: `lapwing info` shows it
@@ -57,7 +76,7 @@ def side_options(
     late_replies       replies after their call's end are delivered, marked late
     """
     return {
-        "name": text("name", name),
+        "name": checked_text("name", name),
         "capacity": whole("capacity", capacity),
         "message_bytes_max": whole("message_bytes_max", message_bytes_max, _UINT32_MAX),
         "call_window": whole("call_window", call_window, _UINT32_MAX),
@@ -90,7 +109,7 @@ class Channel(Handle[_native.Channel]):
         timeout: float | None = None,
         retry: float | None = 0.0,
         peer_uid: int | None = None,
-        **options,
+        **options: Unpack[SideOptions],
     ) -> Role:
         """Connects to the listener at `path`. The options are those of side_options().
 
@@ -164,7 +183,7 @@ class Claim:
     def _check_open(self) -> None:
         """The channel knows its newest claim alone, which is not to be taken for this one."""
         if not self._memory.is_open:
-            raise misuse("the claim has ended: by commit, abort, another claim or destroy()")
+            raise Misuse("the claim has ended: by commit, abort, another claim or destroy()")
 
     def __enter__(self) -> memoryview:
         self._view = self.view()
@@ -189,7 +208,8 @@ class Producer(Channel):
 
     def claim(self, bytes: int, type: int = 0, timeout: float | None = None) -> Claim:
         """Room for a message of up to `bytes`, until commit, abort or the next claim."""
-        return Claim(self._handle, self._handle.claim(bytes, timeout_ns(timeout)), type)
+        number = whole("type", type, _UINT32_MAX)
+        return Claim(self._handle, self._handle.claim(bytes, timeout_ns(timeout)), number)
 
     def send(self, payload: object, type: int = 0, timeout: float | None = None) -> None:
         """Copies one message into the channel."""
@@ -337,13 +357,14 @@ class Duplex(Channel):
         timeout: float | None = None,
     ) -> None:
         """Answers a call that next() gave, in any order. misuse: it was answered."""
-        self._handle.reply(request.call, payload, type, False, 0, timeout_ns(timeout))
+        self._handle.reply(_call_of(request), payload, type, False, 0, timeout_ns(timeout))
 
     def reply_error(
         self, request: Request, code: int, text: str, timeout: float | None = None
     ) -> None:
         """Answers a call with an error of this program's own."""
-        self._handle.reply(request.call, text.encode(), 0, True, code, timeout_ns(timeout))
+        words = checked_text("text", text).encode()
+        self._handle.reply(_call_of(request), words, 0, True, code, timeout_ns(timeout))
 
     async def next_async(self, timeout: float | None = None) -> Request:
         """next() for asyncio. A cancelled wait loses nothing: the next one returns the request."""
@@ -356,14 +377,20 @@ class Duplex(Channel):
         return AsyncItems(self.next_async)
 
 
+def _call_of(request: Request) -> int:
+    if not isinstance(request, Request):
+        raise wrong_type("request", request, "a Request: duplex.next()")
+    return request.call
+
+
 def _pairs(messages: Iterable[tuple[object, int]]) -> list[tuple[object, int]]:
     if isinstance(messages, (str, bytes, bytearray, memoryview)):
-        raise invalid(
-            f"messages is of {type(messages).__name__}. Give (payload, type) pairs: "
-            "[(payload, 1)]"
-        )
-    pairs = list(messages)
+        raise wrong_type("messages", messages, _PAIRS)
+    try:
+        pairs = list(messages)
+    except TypeError:
+        raise wrong_type("messages", messages, _PAIRS) from None
     for pair in pairs:
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise invalid(f"messages contains {pair!r}. Give (payload, type) pairs")
+            raise TypeError(f"messages contains {pair!r}. Give {_PAIRS}")
     return pairs

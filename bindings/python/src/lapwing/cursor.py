@@ -9,7 +9,7 @@ from . import _native
 from ._arguments import flags_of, text_of, timeout_ns, whole
 from ._handle import Handle, opened
 from ._native import Position
-from .error import invalid
+from .error import wrong_type
 
 OPEN_SECONDS = 1.0
 
@@ -49,7 +49,7 @@ class Cursor(Handle[_native.Cursor]):
         number of its file. A position of a subscriber that has delivered nothing changes nothing.
         """
         if not isinstance(position, Position):
-            raise invalid(f"position is {position!r}. Give a Position: subscriber.position()")
+            raise wrong_type("position", position, "a Position: subscriber.position()")
         self._handle.commit(
             position, whole("output_bytes", output_bytes), whole("output_file", output_file)
         )

@@ -9,16 +9,25 @@ from typing import Any, Union, overload
 import numpy as np
 
 from . import _native
-from ._arguments import text_of, whole
+from ._arguments import Time, index, text_of, utc_ns, whole
 from ._handle import Handle
 from ._native import Event
-from .error import Error
+from .error import (
+    Damaged,
+    Error,
+    NotFound,
+    NotPermitted,
+    Pruned,
+    Unsupported,
+    WouldBlock,
+    invalid,
+    wrong_type,
+)
 from .records import Records, dtype_of
 from .schema import Schema, described, row_check
 
-# What map() answers where read() has the rows, or the event that says why there are none.
-_READ_INSTEAD = ("would-block", "not-permitted", "not-found", "pruned", "damaged", "unsupported")
-_NOT_FOUND = 24
+# After these errors of map(), read() returns the rows, or the event with the reason for a loss.
+_READ_INSTEAD = (WouldBlock, NotPermitted, NotFound, Pruned, Damaged, Unsupported)
 
 ROWS = 65536
 
@@ -55,10 +64,18 @@ class MappedRows(Records):
 
 
 class History(Handle[_native.History]):
-    """Rows by sequence: history[a:b] has the records a to b - 1.
+    """Records by sequence, and from the newest back.
+
+        history[1000]       the record with sequence 1000; the first one has 1
+        history[1000:2000]  the records 1000 to 1999
+        history[-1]         the newest record
+        history[-500:]      the newest 500
+        len(history)        how many records there are
 
     It disturbs no publisher, and never waits.
     """
+
+    __reversed__ = None  # the indices are not 0 to len() - 1
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self._directory = text_of(directory, "directory")
@@ -109,9 +126,9 @@ class History(Handle[_native.History]):
         view = self._handle.map(whole("first", first), whole("last", last))
         return MappedRows(view, self._schema)
 
-    def find_time(self, utc_ns: int) -> int:
-        """From which sequence to read, so that nothing published at or after `utc_ns` is missed."""
-        return self._handle.find_time(whole("utc_ns", utc_ns))
+    def find_time(self, time: Time) -> int:
+        """The sequence to read from, so that no record published at or after `time` is missed."""
+        return self._handle.find_time(utc_ns("time", time))
 
     def chunks(
         self, first: int | None = None, end: int | None = None
@@ -121,17 +138,15 @@ class History(Handle[_native.History]):
         Finished segments are mapped, the growing one is read. An event stands for what is lost.
         """
         info = self.inspect()
-        next_row = info.oldest if first is None else first
-        stop = info.archived + 1 if end is None else end
+        next_row = info.oldest if first is None else whole("first", first)
+        stop = info.archived + 1 if end is None else whole("end", end)
         maps = True
         while next_row < stop:
             item: Union[Records, Event]
             try:
                 item = self._piece(next_row, stop, maps)
-            except Error as error:
-                if error.name == "would-block":
-                    return  # it is not there yet
-                raise
+            except WouldBlock:
+                return  # it is not there yet
             if isinstance(item, Event):
                 next_row = item.last + 1
             else:
@@ -143,13 +158,17 @@ class History(Handle[_native.History]):
         if maps:
             try:
                 return self.map(first, stop - 1)
-            except Error as error:
-                if error.name not in _READ_INSTEAD:
-                    raise
+            except _READ_INSTEAD:
+                pass
         return self.read(first, min(ROWS, stop - first))
 
     def __iter__(self) -> Iterator[Union[Records, Event]]:
         return self.chunks()
+
+    def __len__(self) -> int:
+        """How many records there are now, from the oldest to the newest."""
+        info = self.inspect()
+        return max(0, info.archived + 1 - info.oldest)
 
     @overload
     def __getitem__(self, key: slice) -> Records: ...
@@ -158,23 +177,22 @@ class History(Handle[_native.History]):
     def __getitem__(self, key: int) -> np.void: ...
 
     def __getitem__(self, key: Union[slice, int]) -> Union[Records, np.void]:
-        """history[a:b]: as far as the journal goes, read-only. history[n]: one record.
+        """history[a:b] and history[n]: see the class. Records are read-only.
 
-        A range within one finished segment is a view, without a copy; other ranges are copied
-        together: chunks() does without. not-found: some of the range is lost.
+        A range within one finished segment is a view; other ranges are copied together. chunks()
+        does not copy. IndexError: there is no such record. not-found: some of the range is lost.
         """
         if not isinstance(key, slice):
-            return self[key : key + 1].rows[0]
+            return self._record(index("index", key))
         if key.step not in (None, 1):
-            raise ValueError("history[a:b] has no step; slice the rows: history[a:b].rows[::step]")
+            raise invalid("history[a:b] has no step. Slice the rows: history[a:b].rows[::step]")
+        first, end = self._bound(key.start), self._bound(key.stop)
         pieces = []
-        for item in self.chunks(key.start, key.stop):
+        for item in self.chunks(first, end):
             if isinstance(item, Event):
-                raise Error(
-                    _NOT_FOUND,
-                    "not-found",
+                raise NotFound(
                     f"the records {item.first} to {item.last} are lost ({item.cause}). "
-                    "History.chunks() yields what is around them",
+                    "History.chunks() yields the records around them"
                 )
             pieces.append(item)
         if len(pieces) == 1 and isinstance(pieces[0], MappedRows):
@@ -184,4 +202,25 @@ class History(Handle[_native.History]):
         else:
             rows = np.concatenate([piece.rows for piece in pieces])
         rows.flags.writeable = False
-        return Records(rows, pieces[0].first if pieces else key.start or 0, self._schema)
+        return Records(rows, pieces[0].first if pieces else first or 0, self._schema)
+
+    def _record(self, number: int) -> np.void:
+        info = self.inspect()
+        sequence = number if number >= 0 else info.archived + 1 + number
+        if not info.oldest <= sequence <= info.archived:
+            raise IndexError(
+                f"index {number} is not a record: the journal has {info.oldest} to {info.archived}. "
+                "Sequences begin at 1; negative ones count from the newest"
+            )
+        record: np.void = self[sequence : sequence + 1].rows[0]
+        return record
+
+    def _bound(self, bound: int | None) -> int | None:
+        """A sequence, at least 1. A negative bound counts from the newest, up to the oldest."""
+        if bound is None:
+            return None
+        number = index("a slice", bound)
+        if number >= 0:
+            return max(number, 1)
+        info = self.inspect()
+        return max(info.archived + 1 + number, info.oldest)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from . import _native
 from ._arguments import text_of, timeout_ns, whole
 from ._handle import Handle, opened
-from .channel import Channel, Role, side_options
-from .error import invalid
+from .channel import Channel, Role, SideOptions, side_options
+from .error import wrong_type
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # typing has it from Python 3.11 on
 
 
 class Listener(Handle[_native.Listener]):
@@ -36,13 +40,19 @@ class Listener(Handle[_native.Listener]):
         listener._handle = opened(lambda: _native.take_over(*options), timeout)
         return listener
 
-    def accept(self, role: type[Role], *, timeout: float | None = None, **options) -> Role:
+    def accept(
+        self,
+        role: type[Role],
+        *,
+        timeout: float | None = None,
+        **options: Unpack[SideOptions],
+    ) -> Role:
         """The next peer's channel, on which this side is a Producer, a Consumer or a Duplex.
 
         The options are those of lapwing.channel.side_options(). closed: handed over.
         """
         if not (isinstance(role, type) and issubclass(role, Channel) and role is not Channel):
-            raise invalid(f"role is {role!r}; it can be: Producer, Consumer, Duplex")
+            raise wrong_type("role", role, "one of: Producer, Consumer, Duplex")
         handle = self._handle.accept(
             role=role.role, timeout_ns=timeout_ns(timeout), **side_options(**options)
         )

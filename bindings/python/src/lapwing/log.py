@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable, Iterator
 
 from . import _native
-from .error import Error
+from .error import WouldBlock, wrong_type
 
 _END = b"\0\n"  # no line is this
 
@@ -58,6 +58,8 @@ def to(function: Callable[[str], object] | None) -> None:
     the parent's function.
     """
     global _delivery
+    if function is not None and not callable(function):
+        raise wrong_type("function", function, "a function of one line, or None")
     _native.log_set(-1)
     _end_delivery()
     if function is not None:
@@ -90,8 +92,6 @@ def lines() -> Iterator[str]:
     while True:
         try:
             line, _ = read()
-        except Error as error:
-            if error.name == "would-block":
-                return
-            raise
+        except WouldBlock:
+            return
         yield line

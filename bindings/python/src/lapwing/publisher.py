@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
+from typing import Any, Literal
 
 from . import _native
 from ._arguments import (
@@ -17,7 +17,7 @@ from ._arguments import (
     whole,
 )
 from ._handle import Handle, opened
-from .error import invalid
+from .error import wrong_type
 from .schema import Schema, described, row_check, text_of_schema
 
 _ON_LAG = {"wait": 1, "shed": 2}
@@ -91,7 +91,7 @@ class Publisher(Handle[_native.Publisher]):
             group=(group is not None, 8),
             restamped=(restamped, 16),
         )
-        options = {
+        options: dict[str, Any] = {
             "directory": text_of(directory, "directory"),
             "name": text("name", name),
             "schema_name": text("schema_name", schema_name),
@@ -147,5 +147,5 @@ class Publisher(Handle[_native.Publisher]):
 
 def _bytes_of(option: str, value: bytes) -> bytes:
     if not isinstance(value, bytes):
-        raise invalid(f"{option} is of {type(value).__name__}. Give bytes")
+        raise wrong_type(option, value, "bytes")
     return value

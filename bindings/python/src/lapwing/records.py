@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Union
 import numpy as np
 
 from . import _arrow
+from ._arguments import text
 from ._native import Event
+from .error import invalid
 from .schema import Schema
 
 if TYPE_CHECKING:
@@ -37,6 +39,9 @@ class _Rows:
 
         A view, unless the rows are of a size that is no multiple of the field's: then a copy.
         """
+        names = self.rows.dtype.names or ()
+        if text("name", name) not in names:
+            raise invalid(f"name is {name!r}; the columns are: {', '.join(names) or 'none'}")
         column = self.rows[name]
         if column.strides[0] % column.itemsize:
             return np.ascontiguousarray(column)

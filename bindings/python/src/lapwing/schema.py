@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _columns, _native
 from ._arguments import check_list, text, text_of, whole
-from .error import Error, invalid
+from .error import Error, RecordSize, invalid, wrong_type
 
 # By the numbers of lapwing.h; the first type has the number 1.
 TYPES = (
@@ -26,7 +26,6 @@ ROLES = ("data", "time", "key", "publish_time", "spare")
 PRICE_NONE = 2**63 - 1
 UTC_NS_NONE = 2**64 - 1
 
-_RECORD_SIZE = 18
 _UINT32_MAX = 2**32 - 1
 
 
@@ -76,7 +75,15 @@ class Schema:
         return cls._of(*_native.schema_fields("", text("name", name)))
 
     @classmethod
-    def _of(cls, name, version, record_bytes, hash, text, rows) -> Schema:
+    def _of(
+        cls,
+        name: str,
+        version: int,
+        record_bytes: int,
+        hash: int,
+        text: str,
+        rows: list[tuple[str, int, int, int, int, int]],
+    ) -> Schema:
         fields = tuple(
             Field(field, offset, size, TYPES[kind - 1], UNITS[unit], ROLES[role])
             for field, offset, size, kind, unit, role in rows
@@ -87,7 +94,7 @@ class Schema:
     def describe(
         cls,
         name: str,
-        dtype: np.dtype,
+        dtype: np.dtype[Any],
         *,
         version: int = 1,
         time: str = "",
@@ -108,10 +115,10 @@ class Schema:
             check_list(option, listed, str)
         names, members = getattr(dtype, "names", None), getattr(dtype, "fields", None)
         if names is None or members is None:
-            raise invalid(
-                f"dtype is {dtype!r}, which has no fields. Give a structured numpy.dtype, as "
-                "numpy.dtype([('ts', '<u8'), ('bid', '<i8')])"
-            )
+            wanted = "a structured one: numpy.dtype([('ts', '<u8'), ('bid', '<i8')])"
+            if not isinstance(dtype, np.dtype):
+                raise wrong_type("dtype", dtype, wanted)
+            raise invalid(f"dtype is {dtype!r}, which has no fields. Give {wanted}")
         named = {time, *keys, *prices, *utc_ns, *flags, *spare} - {""}
         if unknown := sorted(named - set(names)):
             raise invalid(f"the dtype of {name!r} has no field {unknown[0]!r}")
@@ -181,9 +188,7 @@ def text_of_schema(option: str, schema: Schema | str) -> str:
         return schema.text
     if isinstance(schema, str):
         return text(option, schema)
-    raise invalid(
-        f"{option} is {schema!r}. Give a Schema or its text: Schema.describe(name, dtype, …)"
-    )
+    raise wrong_type(option, schema, "a Schema or its text: Schema.describe(name, dtype, …)")
 
 
 def _named(columns: list[str]) -> str:
@@ -214,9 +219,7 @@ def _check_rows(schemas: tuple[Schema, ...], memory: Any) -> None:
         return
     why = [difference(schema, dtype) for schema in schemas]
     if all(why):
-        raise Error(
-            _RECORD_SIZE,
-            "record-size",
+        raise RecordSize(
             f"these rows are not records of {schemas[0].name}: {why[0]}. Use Schema.rows(frame), "
             "which places columns by their names, or an array of Schema.dtype",
         )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Collection, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Union
 
 import numpy as np
 
 from . import _native
 from ._arguments import (
     WAIT,
+    Time,
     check_list,
     duration_ns,
     flags_of,
@@ -20,30 +21,35 @@ from ._arguments import (
     text,
     text_of,
     timeout_ns,
+    utc_ns,
     whole,
 )
 from ._event_loop import AsyncItems, Items, Waiter
 from ._handle import Handle
 from ._native import Event, Position
 from .cursor import Cursor
-from .error import Error, invalid
+from .error import Error, NotFound, TooSmall, invalid, wrong_type
 from .records import Item, Records, State, dtype_of
 from .schema import Schema, row_check, text_of_schema
 
 _ON_GAP = {"fill": 1, "skip": 2, "stop": 3, "snapshot": 4}
-_STATE, _EVENT = 2, 3
+_STATE = 2
+_Batch = tuple[int, int, int, int, bool, Union[Event, None]]
+_NAMED_STARTS = {"live": 0, "oldest": 1, "snapshot": 4}
 _STARTS = (
-    "live()", "oldest()", "snapshot()", "sequence(n)", "time(utc_ns)", "after(position)",
-    "resume(cursor, otherwise)",
-)  # fmt: skip
+    "'live', 'oldest', 'snapshot', Start.sequence(n), Start.time(utc_ns), Start.after(position), "
+    "Start.resume(cursor, otherwise)"
+)
 _UINT32_MAX = 2**32 - 1
 
 ROWS = 4096
 
+StartWord = Literal["live", "oldest", "snapshot"]
+
 
 @dataclass(frozen=True)
 class Start:
-    """Where a subscriber begins."""
+    """Where a subscriber begins: a value of one of these, or the word "live", "oldest" or "snapshot"."""
 
     number: int
     value: int = 0
@@ -64,9 +70,9 @@ class Start:
         return cls(2, whole("Start.sequence", sequence))
 
     @classmethod
-    def time(cls, utc_ns: int) -> Start:
-        """At that time, or a little before."""
-        return cls(3, whole("Start.time", utc_ns))
+    def time(cls, time: Time) -> Start:
+        """At that time of publishing, or a little before: ns, UTC, or a datetime with a zone."""
+        return cls(3, utc_ns("Start.time", time))
 
     @classmethod
     def snapshot(cls) -> Start:
@@ -76,18 +82,29 @@ class Start:
     @classmethod
     def after(cls, position: Position) -> Start:
         if not isinstance(position, Position):
-            raise invalid(f"Start.after is of {position!r}. Give a Position: subscriber.position()")
+            raise wrong_type("Start.after", position, "a Position: subscriber.position()")
         return cls(5, position=position)
 
     @classmethod
-    def resume(cls, cursor: Cursor, otherwise: Start) -> Start:
-        """After the cursor's last commit; `otherwise` where there is none."""
+    def resume(cls, cursor: Cursor, otherwise: Start | StartWord) -> Start:
+        """After the cursor's last commit, or `otherwise` if there is none."""
+        start = _start_of("otherwise", otherwise)
+        if not isinstance(cursor, Cursor):
+            raise wrong_type("cursor", cursor, "a Cursor")
         try:
             return cls.after(cursor.position().position)
-        except Error as error:
-            if error.name != "not-found":
-                raise
-            return otherwise
+        except NotFound:
+            return start
+
+
+def _start_of(option: str, start: Start | StartWord) -> Start:
+    if isinstance(start, Start):
+        return start
+    if not isinstance(start, str):
+        raise wrong_type(option, start, f"one of: {_STARTS}")
+    if start not in _NAMED_STARTS:
+        raise invalid(f"{option} is {start!r}; it can be: {_STARTS}")
+    return Start(_NAMED_STARTS[start])
 
 
 def _instrument_names(instruments: Collection[str | int]) -> list[str]:
@@ -102,7 +119,7 @@ def _instrument_names(instruments: Collection[str | int]) -> list[str]:
 class Subscriber(Handle[_native.Subscriber]):
     """Iterating yields Records, State and Events in their order, and ends when the bus is closed.
 
-        with lapwing.Subscriber("./es", start=Start.oldest(), end_at_close=True) as subscriber:
+        with lapwing.Subscriber("./es", start="oldest", end_at_close=True) as subscriber:
             for item in subscriber: …           # or: async for item in subscriber
 
     The first item is the event "session". The bus need not exist yet: the calls that read wait
@@ -113,7 +130,7 @@ class Subscriber(Handle[_native.Subscriber]):
         self,
         directory: str | os.PathLike[str],
         *,
-        start: Start = Start.live(),
+        start: Start | StartWord = "live",
         name: str = "",
         on_gap: Literal["fill", "skip", "stop", "snapshot"] = "fill",
         wait: Literal["busy", "backoff", "park"] = "backoff",
@@ -134,6 +151,7 @@ class Subscriber(Handle[_native.Subscriber]):
     ) -> None:
         """Checks the options, and never waits.
 
+        start              "live", "oldest", "snapshot", or a Start
         on_gap             "fill": read it from the journal; "skip": go on in the ring; "stop": end;
                            "snapshot": go on with the newest checkpoint's state
         wait               "busy" spins, "backoff" spins, yields and sleeps, "park" sleeps at once
@@ -150,9 +168,7 @@ class Subscriber(Handle[_native.Subscriber]):
         measure_every      measures the age of every Nth record, for ages(); 0: none
         observes           it shows records to operators: docs/monitoring.md
         """
-        if not isinstance(start, Start):
-            words = ", ".join(f"Start.{word}" for word in _STARTS)
-            raise invalid(f"start is {start!r}; it can be: {words}")
+        start = _start_of("start", start)
         names = _instrument_names(instruments)
         self._is_sparse = bool(conflate) or bool(instruments)
         self._interval = conflate_interval if conflate else None
@@ -193,16 +209,16 @@ class Subscriber(Handle[_native.Subscriber]):
 
         Raises would-block or timed-out: nothing is there. closed: the end.
         """
-        if rows < 1:
-            raise invalid(f"rows is {rows}; a batch has room for one row at least")
+        if whole("rows", rows) < 1:
+            raise invalid("rows is 0. Give the rows that a batch has room for, at least 1")
         sequences = np.empty(rows, np.uint64) if self._is_sparse else None
         conflated = np.empty(rows, np.uint64) if self._is_sparse else None
         while True:
             memory = self._memory_for(rows)
             try:
                 result = self._handle.read(memory, sequences, conflated, timeout_ns(timeout))
-            except Error as error:
-                if error.name != "too-small" or not error.row_bytes:
+            except TooSmall as error:
+                if not error.row_bytes:
                     raise
                 self._row_bytes = error.row_bytes  # of a state's entries, for example
                 continue
@@ -282,7 +298,7 @@ class Subscriber(Handle[_native.Subscriber]):
 
     def position(self, sequence: int = 0) -> Position:
         """What to store: after all that was delivered, or after that row of the last item."""
-        return self._handle.position(sequence)
+        return self._handle.position(whole("sequence", sequence))
 
     def fileno(self) -> int:
         """For an event loop: readable when a call that answered would-block may have something.
@@ -299,9 +315,16 @@ class Subscriber(Handle[_native.Subscriber]):
             self._memory = np.empty(size, np.uint8)
         return self._memory[:size]
 
-    def _item(self, memory, result, sequences, conflated, owns: bool) -> Item:
+    def _item(
+        self,
+        memory: Any,
+        result: _Batch,
+        sequences: np.ndarray | None,
+        conflated: np.ndarray | None,
+        owns: bool,
+    ) -> Item:
         kind, count, first, row_bytes, is_sparse, event = result
-        if kind == _EVENT:
+        if event is not None:
             self._enter(event)
             return event
         schema, dtype = self._record_schema, self._record_dtype
@@ -349,7 +372,5 @@ class Subscriber(Handle[_native.Subscriber]):
         """As of the event that was just delivered: the bus on disk may be another one already."""
         try:
             return Schema._of(*self._handle.schema())
-        except Error as error:
-            if error.name != "not-found":
-                raise
+        except NotFound:
             return None
