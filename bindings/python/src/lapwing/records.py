@@ -13,6 +13,7 @@ from .error import invalid
 from .schema import Schema
 
 if TYPE_CHECKING:
+    import pandas
     import polars
     import pyarrow
 
@@ -47,13 +48,21 @@ class _Rows:
             return np.ascontiguousarray(column)
         return column
 
-    def to_arrow(self) -> pyarrow.RecordBatch:
-        """Needs pyarrow, and a schema. Copies. Absent prices and times are null."""
-        return _arrow.record_batch(self.rows, self.schema)
+    def to_arrow(self, *, prices: _arrow.Prices = "int") -> pyarrow.RecordBatch:
+        """A copy for pyarrow, which must be installed. The rows need a schema.
 
-    def to_polars(self) -> polars.DataFrame:
-        """Needs polars and pyarrow, and a schema. Copies."""
-        return _arrow.data_frame(self.rows, self.schema)
+        Absent prices and times are null, times are timestamps, and spare bytes are left out.
+        prices  "int": units of 1e-9; "float": float64, which rounds; "decimal": exact
+        """
+        return _arrow.record_batch(self.rows, self.schema, prices)
+
+    def to_polars(self, *, prices: _arrow.Prices = "int") -> polars.DataFrame:
+        """The columns of to_arrow() for Polars. Needs polars and pyarrow."""
+        return _arrow.polars_frame(self.rows, self.schema, prices)
+
+    def to_pandas(self, *, prices: _arrow.Prices = "int") -> pandas.DataFrame:
+        """The columns of to_arrow() for pandas. Needs pandas and pyarrow."""
+        return _arrow.pandas_frame(self.rows, self.schema, prices)
 
 
 class Records(_Rows):
