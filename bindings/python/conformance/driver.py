@@ -62,5 +62,6 @@ if __name__ == "__main__":
     import channels  # noqa: F401
     import misuse  # noqa: F401
     import rates  # noqa: F401
+    import symbols  # noqa: F401
 
     sys.exit(main())

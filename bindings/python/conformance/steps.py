@@ -116,7 +116,7 @@ def destroy(step: Step) -> Answers:
 
 
 for _kind in (
-    "publisher", "subscriber", "cursor", "history", "books", "listener", "channel",
+    "publisher", "subscriber", "cursor", "history", "books", "listener", "channel", "symbols",
 ):  # fmt: skip
     OPERATIONS[f"{_kind}.destroy"] = destroy
 for _kind in ("publisher", "subscriber", "listener", "channel"):

@@ -37,6 +37,7 @@ void bind(nb::module_& module) {
   bind_books(module);
   bind_channel(module);
   bind_listener(module);
+  bind_symbols(module);
 }
 
 }  // namespace

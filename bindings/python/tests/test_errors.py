@@ -192,7 +192,7 @@ def objects(tmp_path):
     server, client = pair(tmp_path / "calls", lapwing.Duplex, lapwing.Duplex)
     yield from (opened, follower(bus), lapwing.History(bus), lapwing.Books(), consumer, producer)
     yield from (server, client, lapwing.Cursor(tmp_path / "cursor"))
-    yield from (lapwing.Listener(tmp_path / "other"), SCHEMA)
+    yield from (lapwing.Listener(tmp_path / "other"), lapwing.Symbols(bus), SCHEMA)
     yield lapwing.Records(quotes(1, 2), 1, SCHEMA)
 
 

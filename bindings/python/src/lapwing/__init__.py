@@ -78,6 +78,7 @@ from .publisher import Publisher
 from .records import Item, Records, State
 from .schema import Field, Schema
 from .subscriber import Start, Subscriber
+from .symbols import SymbolMapping, Symbols
 from .words import Cause, ChannelRole, EventKind, JournalState, Settled, Side, SourceKind
 
 __version__ = "0.2.0"
@@ -155,6 +156,8 @@ __all__ = [
     "StoppedAtGap",
     "Subscriber",
     "SubscriberInfo",
+    "SymbolMapping",
+    "Symbols",
     "System",
     "TimedOut",
     "TooSmall",

@@ -1,0 +1,57 @@
+"""Which instrument a symbol stands for, by date."""
+
+from __future__ import annotations
+
+import builtins
+import os
+from typing import NamedTuple
+
+from . import _native
+from ._arguments import Time, text, text_of, utc_ns, whole
+from ._handle import Handle
+
+_UINT32_MAX = 2**32 - 1
+_LATEST_NS = 2**63 - 1  # after the last date of every mapping
+
+
+class SymbolMapping(NamedTuple):
+    """`symbol` stands for the instrument from `start_date` until the day before `end_date`."""
+
+    symbol: str
+    instrument_id: int
+    start_date: int
+    """UTC, YYYYMMDD"""
+    end_date: int
+    """UTC, YYYYMMDD, exclusive"""
+
+
+class Symbols(Handle[_native.Symbols]):
+    """The symbols of a feed, from its DBN metadata. A feed without metadata has none.
+
+        symbols = lapwing.Symbols("./es")
+        symbols.find("ESH4", time)      # 17077
+
+    Times are ns since 1970, UTC, or a datetime with a time zone. Without a time, and outside all
+    dates of a symbol, the mapping that began last counts.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        """Reads what the last publisher of the bus wrote. The bus need not run."""
+        self._handle = _native.Symbols(text_of(directory, "directory"))
+
+    def find(self, symbol: str, time: Time | None = None) -> int | None:
+        """The instrument of a symbol. None: the symbol is unknown."""
+        return self._handle.find(text("symbol", symbol), _ns(time))
+
+    def name(self, instrument_id: int, time: Time | None = None) -> SymbolMapping | None:
+        """The mapping of an instrument. None: the instrument is unknown."""
+        row = self._handle.name(whole("instrument_id", instrument_id, _UINT32_MAX), _ns(time))
+        return None if row is None else SymbolMapping(*row)
+
+    def list(self) -> builtins.list[SymbolMapping]:
+        """All mappings, by symbol, then by date."""
+        return [SymbolMapping(*row) for row in self._handle.list()]
+
+
+def _ns(time: Time | None) -> int:
+    return _LATEST_NS if time is None else utc_ns("time", time)
