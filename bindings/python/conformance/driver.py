@@ -63,5 +63,6 @@ if __name__ == "__main__":
     import misuse  # noqa: F401
     import rates  # noqa: F401
     import symbols  # noqa: F401
+    import wait_sets  # noqa: F401
 
     sys.exit(main())

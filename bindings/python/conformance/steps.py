@@ -116,8 +116,8 @@ def destroy(step: Step) -> Answers:
 
 
 for _kind in (
-    "publisher", "subscriber", "cursor", "history", "books", "listener", "channel", "symbols",
+    "publisher", "subscriber", "cursor", "history", "books", "listener", "channel", "symbols", "set",
 ):  # fmt: skip
     OPERATIONS[f"{_kind}.destroy"] = destroy
-for _kind in ("publisher", "subscriber", "listener", "channel"):
+for _kind in ("publisher", "subscriber", "listener", "channel", "set"):
     OPERATIONS[f"{_kind}.interrupt"] = interrupt

@@ -15,5 +15,6 @@ void bind_books(nanobind::module_& module);
 void bind_listener(nanobind::module_& module);
 void bind_channel(nanobind::module_& module);
 void bind_symbols(nanobind::module_& module);
+void bind_wait_set(nanobind::module_& module);
 
 }  // namespace lapwing_python

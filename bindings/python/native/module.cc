@@ -38,6 +38,7 @@ void bind(nb::module_& module) {
   bind_channel(module);
   bind_listener(module);
   bind_symbols(module);
+  bind_wait_set(module);
 }
 
 }  // namespace

@@ -191,7 +191,7 @@ def objects(tmp_path):
     consumer, producer = pair(tmp_path / "socket", lapwing.Consumer, lapwing.Producer)
     server, client = pair(tmp_path / "calls", lapwing.Duplex, lapwing.Duplex)
     yield from (opened, follower(bus), lapwing.History(bus), lapwing.Books(), consumer, producer)
-    yield from (server, client, lapwing.Cursor(tmp_path / "cursor"))
+    yield from (server, client, lapwing.Cursor(tmp_path / "cursor"), lapwing.WaitSet())
     yield from (lapwing.Listener(tmp_path / "other"), lapwing.Symbols(bus), SCHEMA)
     yield lapwing.Records(quotes(1, 2), 1, SCHEMA)
 

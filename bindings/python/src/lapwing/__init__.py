@@ -79,6 +79,7 @@ from .records import Item, Records, State
 from .schema import Field, Schema
 from .subscriber import Start, Subscriber
 from .symbols import SymbolMapping, Symbols
+from .wait_set import Ready, Timer, WaitSet
 from .words import Cause, ChannelRole, EventKind, JournalState, Settled, Side, SourceKind
 
 __version__ = "0.2.0"
@@ -141,6 +142,7 @@ __all__ = [
     "Publisher",
     "PublisherGone",
     "PublisherInfo",
+    "Ready",
     "RecordSize",
     "Records",
     "Refused",
@@ -160,8 +162,10 @@ __all__ = [
     "Symbols",
     "System",
     "TimedOut",
+    "Timer",
     "TooSmall",
     "Unsupported",
+    "WaitSet",
     "WouldBlock",
     "error_name",
     "log",
