@@ -6,7 +6,7 @@ from pathlib import Path
 
 import lapwing
 from mbo import INSTRUMENT, PRICE, PUBLISHER, publish
-from quotes import follower
+from quotes import follower, publisher, quotes
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -30,6 +30,16 @@ def test_top_of_book_follows_the_best_prices(tmp_path):
         "4 changes of the best prices over 6 records; "
         f"the last are {99 * PRICE} and {101 * PRICE}\n"
     )
+
+
+def test_two_buses_are_followed_in_one_thread(tmp_path):
+    buses = [tmp_path / name for name in ("es", "nq")]
+    for number, directory in enumerate(buses, 1):
+        with publisher(directory) as opened:
+            opened.publish(quotes(1, 1000 * number))
+    said = run("two_buses.py", *buses).splitlines()
+    assert said[-2:] == [f"{buses[0]}: 1000 records", f"{buses[1]}: 2000 records"]
+    assert {f"{directory}: session 1" for directory in buses} <= set(said)
 
 
 def test_publish_publishes_described_quotes(tmp_path):

@@ -10,11 +10,21 @@ import lapwing
 README = Path(__file__).parents[1] / "README.md"
 
 
-def test_the_ten_lines_run_as_they_stand(bus, capsys):
+LINES_MAX = 8  # from the open to the end of the loop
+
+
+def test_the_main_loop_runs_as_it_stands(bus, capsys):
     (program,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
     assert '"./es"' in program
     exec(program.replace('"./es"', repr(str(bus))), {})
-    assert "1 " in capsys.readouterr().out
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "session 1" and said[1].startswith("1 ") and said[-1].startswith("closed 100")
+
+
+def test_the_main_loop_is_short():
+    (program,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
+    loop = program[program.index("with ") :].splitlines()
+    assert len(loop) <= LINES_MAX
 
 
 def test_the_frame_is_published_by_its_columns(tmp_path):
