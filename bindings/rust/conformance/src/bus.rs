@@ -77,8 +77,8 @@ fn options(step: &Step) -> Result<PublisherOptions, Failure> {
     Ok(PublisherOptions {
         directory: step.text_or_empty("directory").into(),
         name: step.text_or_empty("name"),
+        schema_name: step.text_or_empty("schema_name"),
         schema: step.text_or_empty("schema"),
-        description: step.text_or_empty("description"),
         record_bytes: step.number_or("record_bytes", 0)?,
         capacity: step.number_or("capacity", 0)?,
         no_journal: step.flag("no_journal"),

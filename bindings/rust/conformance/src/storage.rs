@@ -46,7 +46,7 @@ pub fn history(verb: &str, step: &Step, objects: &Objects) -> Answer {
             let info = history.info()?;
             Ok(format!(
                 "ok record_bytes={} schema={} oldest={} archived={} durable={}",
-                info.record_bytes, info.schema, info.oldest, info.archived, info.durable
+                info.record_bytes, info.schema_name, info.oldest, info.archived, info.durable
             ))
         }),
         "read" => histories.with(step.text("on")?, |history| {

@@ -199,7 +199,7 @@ fn inspect(subscriber: &Subscriber) -> Answer {
         "ok record_bytes={} schema={} records={} first={} last={} gaps={} lost={} filled={} \
          sessions={} filtered={} conflated={}",
         info.record_bytes,
-        info.schema,
+        info.schema_name,
         info.records,
         info.first,
         info.last,

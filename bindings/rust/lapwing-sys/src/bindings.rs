@@ -76,6 +76,16 @@ pub struct lapwing_channel {
     _unused: [u8; 0],
 }
 #[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct lapwing_symbols {
+    _unused: [u8; 0],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct lapwing_wait_set {
+    _unused: [u8; 0],
+}
+#[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
 pub struct lapwing_id {
     pub bytes: [u8; 16usize],
@@ -259,8 +269,8 @@ pub struct lapwing_publisher_options {
     pub flags: u32,
     pub directory: *const ::core::ffi::c_char,
     pub name: *const ::core::ffi::c_char,
+    pub schema_name: *const ::core::ffi::c_char,
     pub schema: *const ::core::ffi::c_char,
-    pub description: *const ::core::ffi::c_char,
     pub record_bytes: u32,
     pub group: u32,
     pub capacity: u64,
@@ -291,10 +301,10 @@ const _: () = {
         [::core::mem::offset_of!(lapwing_publisher_options, directory) - 8usize];
     ["Offset of field: lapwing_publisher_options::name"]
         [::core::mem::offset_of!(lapwing_publisher_options, name) - 16usize];
+    ["Offset of field: lapwing_publisher_options::schema_name"]
+        [::core::mem::offset_of!(lapwing_publisher_options, schema_name) - 24usize];
     ["Offset of field: lapwing_publisher_options::schema"]
-        [::core::mem::offset_of!(lapwing_publisher_options, schema) - 24usize];
-    ["Offset of field: lapwing_publisher_options::description"]
-        [::core::mem::offset_of!(lapwing_publisher_options, description) - 32usize];
+        [::core::mem::offset_of!(lapwing_publisher_options, schema) - 32usize];
     ["Offset of field: lapwing_publisher_options::record_bytes"]
         [::core::mem::offset_of!(lapwing_publisher_options, record_bytes) - 40usize];
     ["Offset of field: lapwing_publisher_options::group"]
@@ -465,7 +475,7 @@ pub struct lapwing_event {
     pub is_described: u32,
     pub is_filtered: u32,
     pub is_skipped: u32,
-    pub schema: [::core::ffi::c_char; 32usize],
+    pub schema_name: [::core::ffi::c_char; 32usize],
     pub fold: [::core::ffi::c_char; 32usize],
     pub text: [::core::ffi::c_char; 512usize],
 }
@@ -502,8 +512,8 @@ const _: () = {
         [::core::mem::offset_of!(lapwing_event, is_filtered) - 96usize];
     ["Offset of field: lapwing_event::is_skipped"]
         [::core::mem::offset_of!(lapwing_event, is_skipped) - 100usize];
-    ["Offset of field: lapwing_event::schema"]
-        [::core::mem::offset_of!(lapwing_event, schema) - 104usize];
+    ["Offset of field: lapwing_event::schema_name"]
+        [::core::mem::offset_of!(lapwing_event, schema_name) - 104usize];
     ["Offset of field: lapwing_event::fold"]
         [::core::mem::offset_of!(lapwing_event, fold) - 136usize];
     ["Offset of field: lapwing_event::text"]
@@ -721,7 +731,7 @@ const _: () = {
 pub struct lapwing_subscriber_info {
     pub struct_size: u32,
     pub record_bytes: u32,
-    pub schema: [::core::ffi::c_char; 32usize],
+    pub schema_name: [::core::ffi::c_char; 32usize],
     pub fold: [::core::ffi::c_char; 32usize],
     pub journal_id: lapwing_id,
     pub session_id: lapwing_id,
@@ -756,8 +766,8 @@ const _: () = {
         [::core::mem::offset_of!(lapwing_subscriber_info, struct_size) - 0usize];
     ["Offset of field: lapwing_subscriber_info::record_bytes"]
         [::core::mem::offset_of!(lapwing_subscriber_info, record_bytes) - 4usize];
-    ["Offset of field: lapwing_subscriber_info::schema"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, schema) - 8usize];
+    ["Offset of field: lapwing_subscriber_info::schema_name"]
+        [::core::mem::offset_of!(lapwing_subscriber_info, schema_name) - 8usize];
     ["Offset of field: lapwing_subscriber_info::fold"]
         [::core::mem::offset_of!(lapwing_subscriber_info, fold) - 40usize];
     ["Offset of field: lapwing_subscriber_info::journal_id"]
@@ -812,7 +822,7 @@ pub type _bindgen_ty_18 = ::core::ffi::c_uint;
 pub struct lapwing_history_info {
     pub struct_size: u32,
     pub record_bytes: u32,
-    pub schema: [::core::ffi::c_char; 32usize],
+    pub schema_name: [::core::ffi::c_char; 32usize],
     pub journal_id: lapwing_id,
     pub oldest: u64,
     pub archived: u64,
@@ -826,8 +836,8 @@ const _: () = {
         [::core::mem::offset_of!(lapwing_history_info, struct_size) - 0usize];
     ["Offset of field: lapwing_history_info::record_bytes"]
         [::core::mem::offset_of!(lapwing_history_info, record_bytes) - 4usize];
-    ["Offset of field: lapwing_history_info::schema"]
-        [::core::mem::offset_of!(lapwing_history_info, schema) - 8usize];
+    ["Offset of field: lapwing_history_info::schema_name"]
+        [::core::mem::offset_of!(lapwing_history_info, schema_name) - 8usize];
     ["Offset of field: lapwing_history_info::journal_id"]
         [::core::mem::offset_of!(lapwing_history_info, journal_id) - 40usize];
     ["Offset of field: lapwing_history_info::oldest"]
@@ -1225,6 +1235,79 @@ const _: () = {
     ["Offset of field: lapwing_channel_info::late_replies"]
         [::core::mem::offset_of!(lapwing_channel_info, late_replies) - 88usize];
 };
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct lapwing_symbol_mapping {
+    pub symbol: [::core::ffi::c_char; 80usize],
+    pub instrument_id: u32,
+    pub start_date: u32,
+    pub end_date: u32,
+    pub reserved: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of lapwing_symbol_mapping"][::core::mem::size_of::<lapwing_symbol_mapping>() - 96usize];
+    ["Alignment of lapwing_symbol_mapping"]
+        [::core::mem::align_of::<lapwing_symbol_mapping>() - 4usize];
+    ["Offset of field: lapwing_symbol_mapping::symbol"]
+        [::core::mem::offset_of!(lapwing_symbol_mapping, symbol) - 0usize];
+    ["Offset of field: lapwing_symbol_mapping::instrument_id"]
+        [::core::mem::offset_of!(lapwing_symbol_mapping, instrument_id) - 80usize];
+    ["Offset of field: lapwing_symbol_mapping::start_date"]
+        [::core::mem::offset_of!(lapwing_symbol_mapping, start_date) - 84usize];
+    ["Offset of field: lapwing_symbol_mapping::end_date"]
+        [::core::mem::offset_of!(lapwing_symbol_mapping, end_date) - 88usize];
+    ["Offset of field: lapwing_symbol_mapping::reserved"]
+        [::core::mem::offset_of!(lapwing_symbol_mapping, reserved) - 92usize];
+};
+impl Default for lapwing_symbol_mapping {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
+pub type lapwing_source_kind = u32;
+pub const LAPWING_SOURCE_SUBSCRIBER: _bindgen_ty_21 = 1;
+pub const LAPWING_SOURCE_CONFLATED: _bindgen_ty_21 = 2;
+pub const LAPWING_SOURCE_CONSUMER: _bindgen_ty_21 = 4;
+pub const LAPWING_SOURCE_PRODUCER: _bindgen_ty_21 = 5;
+pub const LAPWING_SOURCE_DUPLEX: _bindgen_ty_21 = 6;
+pub const LAPWING_SOURCE_LISTENER: _bindgen_ty_21 = 7;
+pub const LAPWING_SOURCE_FD: _bindgen_ty_21 = 8;
+pub const LAPWING_SOURCE_TIMER: _bindgen_ty_21 = 9;
+pub type _bindgen_ty_21 = ::core::ffi::c_uint;
+#[repr(C)]
+#[derive(Debug, Default, Copy, Clone)]
+pub struct lapwing_ready {
+    pub struct_size: u32,
+    pub kind: lapwing_source_kind,
+    pub token: u64,
+    pub source: u64,
+    pub expirations: u64,
+    pub events: u32,
+    pub reserved: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of lapwing_ready"][::core::mem::size_of::<lapwing_ready>() - 40usize];
+    ["Alignment of lapwing_ready"][::core::mem::align_of::<lapwing_ready>() - 8usize];
+    ["Offset of field: lapwing_ready::struct_size"]
+        [::core::mem::offset_of!(lapwing_ready, struct_size) - 0usize];
+    ["Offset of field: lapwing_ready::kind"][::core::mem::offset_of!(lapwing_ready, kind) - 4usize];
+    ["Offset of field: lapwing_ready::token"]
+        [::core::mem::offset_of!(lapwing_ready, token) - 8usize];
+    ["Offset of field: lapwing_ready::source"]
+        [::core::mem::offset_of!(lapwing_ready, source) - 16usize];
+    ["Offset of field: lapwing_ready::expirations"]
+        [::core::mem::offset_of!(lapwing_ready, expirations) - 24usize];
+    ["Offset of field: lapwing_ready::events"]
+        [::core::mem::offset_of!(lapwing_ready, events) - 32usize];
+    ["Offset of field: lapwing_ready::reserved"]
+        [::core::mem::offset_of!(lapwing_ready, reserved) - 36usize];
+};
 pub struct Lapwing {
     __library: ::libloading::Library,
     pub lapwing_version: unsafe extern "C" fn(abi: *mut u32) -> *const ::core::ffi::c_char,
@@ -1579,6 +1662,96 @@ pub struct Lapwing {
         error: *mut lapwing_error,
     ) -> lapwing_result,
     pub lapwing_channel_destroy: unsafe extern "C" fn(channel: *mut *mut lapwing_channel),
+    pub lapwing_symbols_open: unsafe extern "C" fn(
+        directory: *const ::core::ffi::c_char,
+        symbols: *mut *mut lapwing_symbols,
+        error: *mut lapwing_error,
+    ) -> lapwing_result,
+    pub lapwing_symbols_find: unsafe extern "C" fn(
+        symbols: *mut lapwing_symbols,
+        symbol: *const ::core::ffi::c_char,
+        utc_ns: u64,
+        instrument_id: *mut u32,
+        error: *mut lapwing_error,
+    ) -> lapwing_result,
+    pub lapwing_symbols_name: unsafe extern "C" fn(
+        symbols: *mut lapwing_symbols,
+        instrument_id: u32,
+        utc_ns: u64,
+        mapping: *mut lapwing_symbol_mapping,
+        error: *mut lapwing_error,
+    ) -> lapwing_result,
+    pub lapwing_symbols_list: unsafe extern "C" fn(
+        symbols: *mut lapwing_symbols,
+        mappings: *mut lapwing_symbol_mapping,
+        max: usize,
+        count: *mut usize,
+        error: *mut lapwing_error,
+    ) -> lapwing_result,
+    pub lapwing_symbols_destroy: unsafe extern "C" fn(symbols: *mut *mut lapwing_symbols),
+    pub lapwing_wait_set_open: unsafe extern "C" fn(
+        wait: lapwing_wait,
+        set: *mut *mut lapwing_wait_set,
+        error: *mut lapwing_error,
+    ) -> lapwing_result,
+    pub lapwing_wait_set_add_subscriber: unsafe extern "C" fn(
+        set: *mut lapwing_wait_set,
+        subscriber: *mut lapwing_subscriber,
+        token: u64,
+        source: *mut u64,
+        error: *mut lapwing_error,
+    ) -> lapwing_result,
+    pub lapwing_wait_set_add_channel: unsafe extern "C" fn(
+        set: *mut lapwing_wait_set,
+        channel: *mut lapwing_channel,
+        bytes: usize,
+        token: u64,
+        source: *mut u64,
+        error: *mut lapwing_error,
+    ) -> lapwing_result,
+    pub lapwing_wait_set_add_listener: unsafe extern "C" fn(
+        set: *mut lapwing_wait_set,
+        listener: *mut lapwing_listener,
+        token: u64,
+        source: *mut u64,
+        error: *mut lapwing_error,
+    ) -> lapwing_result,
+    pub lapwing_wait_set_add_fd: unsafe extern "C" fn(
+        set: *mut lapwing_wait_set,
+        fd: i32,
+        events: u32,
+        token: u64,
+        source: *mut u64,
+        error: *mut lapwing_error,
+    ) -> lapwing_result,
+    pub lapwing_wait_set_add_timer: unsafe extern "C" fn(
+        set: *mut lapwing_wait_set,
+        in_ns: i64,
+        every_ns: i64,
+        token: u64,
+        source: *mut u64,
+        error: *mut lapwing_error,
+    ) -> lapwing_result,
+    pub lapwing_wait_set_set_timer: unsafe extern "C" fn(
+        set: *mut lapwing_wait_set,
+        source: u64,
+        in_ns: i64,
+        every_ns: i64,
+        error: *mut lapwing_error,
+    ) -> lapwing_result,
+    pub lapwing_wait_set_remove: unsafe extern "C" fn(
+        set: *mut lapwing_wait_set,
+        source: u64,
+        error: *mut lapwing_error,
+    ) -> lapwing_result,
+    pub lapwing_wait_set_wait: unsafe extern "C" fn(
+        set: *mut lapwing_wait_set,
+        ready: *mut lapwing_ready,
+        timeout_ns: i64,
+        error: *mut lapwing_error,
+    ) -> lapwing_result,
+    pub lapwing_wait_set_interrupt: unsafe extern "C" fn(set: *mut lapwing_wait_set),
+    pub lapwing_wait_set_destroy: unsafe extern "C" fn(set: *mut *mut lapwing_wait_set),
 }
 impl Lapwing {
     pub unsafe fn new<P>(path: P) -> Result<Self, ::libloading::Error>
@@ -1733,6 +1906,38 @@ impl Lapwing {
             unsafe { __library.get(b"lapwing_channel_close\0") }.map(|sym| *sym)?;
         let lapwing_channel_destroy =
             unsafe { __library.get(b"lapwing_channel_destroy\0") }.map(|sym| *sym)?;
+        let lapwing_symbols_open =
+            unsafe { __library.get(b"lapwing_symbols_open\0") }.map(|sym| *sym)?;
+        let lapwing_symbols_find =
+            unsafe { __library.get(b"lapwing_symbols_find\0") }.map(|sym| *sym)?;
+        let lapwing_symbols_name =
+            unsafe { __library.get(b"lapwing_symbols_name\0") }.map(|sym| *sym)?;
+        let lapwing_symbols_list =
+            unsafe { __library.get(b"lapwing_symbols_list\0") }.map(|sym| *sym)?;
+        let lapwing_symbols_destroy =
+            unsafe { __library.get(b"lapwing_symbols_destroy\0") }.map(|sym| *sym)?;
+        let lapwing_wait_set_open =
+            unsafe { __library.get(b"lapwing_wait_set_open\0") }.map(|sym| *sym)?;
+        let lapwing_wait_set_add_subscriber =
+            unsafe { __library.get(b"lapwing_wait_set_add_subscriber\0") }.map(|sym| *sym)?;
+        let lapwing_wait_set_add_channel =
+            unsafe { __library.get(b"lapwing_wait_set_add_channel\0") }.map(|sym| *sym)?;
+        let lapwing_wait_set_add_listener =
+            unsafe { __library.get(b"lapwing_wait_set_add_listener\0") }.map(|sym| *sym)?;
+        let lapwing_wait_set_add_fd =
+            unsafe { __library.get(b"lapwing_wait_set_add_fd\0") }.map(|sym| *sym)?;
+        let lapwing_wait_set_add_timer =
+            unsafe { __library.get(b"lapwing_wait_set_add_timer\0") }.map(|sym| *sym)?;
+        let lapwing_wait_set_set_timer =
+            unsafe { __library.get(b"lapwing_wait_set_set_timer\0") }.map(|sym| *sym)?;
+        let lapwing_wait_set_remove =
+            unsafe { __library.get(b"lapwing_wait_set_remove\0") }.map(|sym| *sym)?;
+        let lapwing_wait_set_wait =
+            unsafe { __library.get(b"lapwing_wait_set_wait\0") }.map(|sym| *sym)?;
+        let lapwing_wait_set_interrupt =
+            unsafe { __library.get(b"lapwing_wait_set_interrupt\0") }.map(|sym| *sym)?;
+        let lapwing_wait_set_destroy =
+            unsafe { __library.get(b"lapwing_wait_set_destroy\0") }.map(|sym| *sym)?;
         Ok(Lapwing {
             __library,
             lapwing_version,
@@ -1807,6 +2012,22 @@ impl Lapwing {
             lapwing_channel_interrupt,
             lapwing_channel_close,
             lapwing_channel_destroy,
+            lapwing_symbols_open,
+            lapwing_symbols_find,
+            lapwing_symbols_name,
+            lapwing_symbols_list,
+            lapwing_symbols_destroy,
+            lapwing_wait_set_open,
+            lapwing_wait_set_add_subscriber,
+            lapwing_wait_set_add_channel,
+            lapwing_wait_set_add_listener,
+            lapwing_wait_set_add_fd,
+            lapwing_wait_set_add_timer,
+            lapwing_wait_set_set_timer,
+            lapwing_wait_set_remove,
+            lapwing_wait_set_wait,
+            lapwing_wait_set_interrupt,
+            lapwing_wait_set_destroy,
         })
     }
     pub unsafe fn lapwing_version(&self, abi: *mut u32) -> *const ::core::ffi::c_char {
@@ -2409,5 +2630,140 @@ impl Lapwing {
     }
     pub unsafe fn lapwing_channel_destroy(&self, channel: *mut *mut lapwing_channel) {
         unsafe { (self.lapwing_channel_destroy)(channel) }
+    }
+    pub unsafe fn lapwing_symbols_open(
+        &self,
+        directory: *const ::core::ffi::c_char,
+        symbols: *mut *mut lapwing_symbols,
+        error: *mut lapwing_error,
+    ) -> lapwing_result {
+        unsafe { (self.lapwing_symbols_open)(directory, symbols, error) }
+    }
+    pub unsafe fn lapwing_symbols_find(
+        &self,
+        symbols: *mut lapwing_symbols,
+        symbol: *const ::core::ffi::c_char,
+        utc_ns: u64,
+        instrument_id: *mut u32,
+        error: *mut lapwing_error,
+    ) -> lapwing_result {
+        unsafe { (self.lapwing_symbols_find)(symbols, symbol, utc_ns, instrument_id, error) }
+    }
+    pub unsafe fn lapwing_symbols_name(
+        &self,
+        symbols: *mut lapwing_symbols,
+        instrument_id: u32,
+        utc_ns: u64,
+        mapping: *mut lapwing_symbol_mapping,
+        error: *mut lapwing_error,
+    ) -> lapwing_result {
+        unsafe { (self.lapwing_symbols_name)(symbols, instrument_id, utc_ns, mapping, error) }
+    }
+    pub unsafe fn lapwing_symbols_list(
+        &self,
+        symbols: *mut lapwing_symbols,
+        mappings: *mut lapwing_symbol_mapping,
+        max: usize,
+        count: *mut usize,
+        error: *mut lapwing_error,
+    ) -> lapwing_result {
+        unsafe { (self.lapwing_symbols_list)(symbols, mappings, max, count, error) }
+    }
+    pub unsafe fn lapwing_symbols_destroy(&self, symbols: *mut *mut lapwing_symbols) {
+        unsafe { (self.lapwing_symbols_destroy)(symbols) }
+    }
+    pub unsafe fn lapwing_wait_set_open(
+        &self,
+        wait: lapwing_wait,
+        set: *mut *mut lapwing_wait_set,
+        error: *mut lapwing_error,
+    ) -> lapwing_result {
+        unsafe { (self.lapwing_wait_set_open)(wait, set, error) }
+    }
+    pub unsafe fn lapwing_wait_set_add_subscriber(
+        &self,
+        set: *mut lapwing_wait_set,
+        subscriber: *mut lapwing_subscriber,
+        token: u64,
+        source: *mut u64,
+        error: *mut lapwing_error,
+    ) -> lapwing_result {
+        unsafe { (self.lapwing_wait_set_add_subscriber)(set, subscriber, token, source, error) }
+    }
+    pub unsafe fn lapwing_wait_set_add_channel(
+        &self,
+        set: *mut lapwing_wait_set,
+        channel: *mut lapwing_channel,
+        bytes: usize,
+        token: u64,
+        source: *mut u64,
+        error: *mut lapwing_error,
+    ) -> lapwing_result {
+        unsafe { (self.lapwing_wait_set_add_channel)(set, channel, bytes, token, source, error) }
+    }
+    pub unsafe fn lapwing_wait_set_add_listener(
+        &self,
+        set: *mut lapwing_wait_set,
+        listener: *mut lapwing_listener,
+        token: u64,
+        source: *mut u64,
+        error: *mut lapwing_error,
+    ) -> lapwing_result {
+        unsafe { (self.lapwing_wait_set_add_listener)(set, listener, token, source, error) }
+    }
+    pub unsafe fn lapwing_wait_set_add_fd(
+        &self,
+        set: *mut lapwing_wait_set,
+        fd: i32,
+        events: u32,
+        token: u64,
+        source: *mut u64,
+        error: *mut lapwing_error,
+    ) -> lapwing_result {
+        unsafe { (self.lapwing_wait_set_add_fd)(set, fd, events, token, source, error) }
+    }
+    pub unsafe fn lapwing_wait_set_add_timer(
+        &self,
+        set: *mut lapwing_wait_set,
+        in_ns: i64,
+        every_ns: i64,
+        token: u64,
+        source: *mut u64,
+        error: *mut lapwing_error,
+    ) -> lapwing_result {
+        unsafe { (self.lapwing_wait_set_add_timer)(set, in_ns, every_ns, token, source, error) }
+    }
+    pub unsafe fn lapwing_wait_set_set_timer(
+        &self,
+        set: *mut lapwing_wait_set,
+        source: u64,
+        in_ns: i64,
+        every_ns: i64,
+        error: *mut lapwing_error,
+    ) -> lapwing_result {
+        unsafe { (self.lapwing_wait_set_set_timer)(set, source, in_ns, every_ns, error) }
+    }
+    pub unsafe fn lapwing_wait_set_remove(
+        &self,
+        set: *mut lapwing_wait_set,
+        source: u64,
+        error: *mut lapwing_error,
+    ) -> lapwing_result {
+        unsafe { (self.lapwing_wait_set_remove)(set, source, error) }
+    }
+    pub unsafe fn lapwing_wait_set_wait(
+        &self,
+        set: *mut lapwing_wait_set,
+        ready: *mut lapwing_ready,
+        timeout_ns: i64,
+        error: *mut lapwing_error,
+    ) -> lapwing_result {
+        unsafe { (self.lapwing_wait_set_wait)(set, ready, timeout_ns, error) }
+    }
+    pub unsafe fn lapwing_wait_set_interrupt(&self, set: *mut lapwing_wait_set) {
+        unsafe { (self.lapwing_wait_set_interrupt)(set) }
+    }
+    pub unsafe fn lapwing_wait_set_destroy(&self, set: *mut *mut lapwing_wait_set) {
+        unsafe { (self.lapwing_wait_set_destroy)(set) }
     }
 }

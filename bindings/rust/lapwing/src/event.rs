@@ -107,8 +107,8 @@ impl Event {
     }
 
     /// Of the records that follow.
-    pub fn schema(&self) -> &str {
-        text_of(&self.0.schema)
+    pub fn schema_name(&self) -> &str {
+        text_of(&self.0.schema_name)
     }
 
     /// [`Subscriber::schema`](crate::Subscriber::schema) has the fields of the records that follow.
@@ -151,7 +151,7 @@ impl fmt::Debug for Event {
             .field("kind", &self.kind())
             .field("sequence", &self.sequence())
             .field("gap", &self.gap())
-            .field("schema", &self.schema())
+            .field("schema_name", &self.schema_name())
             .field("text", &self.text())
             .finish_non_exhaustive()
     }

@@ -19,7 +19,7 @@ use crate::types::{Row, Types};
 #[non_exhaustive]
 pub struct HistoryInfo {
     pub record_bytes: u32,
-    pub schema: String,
+    pub schema_name: String,
     pub journal_id: Id,
     /// That retention has kept.
     pub oldest: u64,
@@ -61,7 +61,7 @@ impl History {
         })?;
         Ok(HistoryInfo {
             record_bytes: info.record_bytes,
-            schema: text_of(&info.schema).to_owned(),
+            schema_name: text_of(&info.schema_name).to_owned(),
             journal_id: info.journal_id.into(),
             oldest: info.oldest,
             archived: info.archived,

@@ -47,12 +47,12 @@ pub struct PublisherOptions {
     pub directory: PathBuf,
     /// Empty: the directory's last component.
     pub name: String,
-    /// Empty: that of the description, else `bytes`.
+    /// Name of a shipped schema or of your own. Empty: that of `schema`, else `bytes`.
+    pub schema_name: String,
+    /// Fields in JSON: [`Record::schema_text`] or [`Schema::text`](crate::Schema::text). Empty: those
+    /// of the shipped schema, or none.
     pub schema: String,
-    /// In JSON, as [`Record::description`] and [`Schema::text`](crate::Schema::text) have it.
-    /// Empty: none, or the shipped schema's.
-    pub description: String,
-    /// 8 to 4,088; 0: that of the description, else 56.
+    /// 8 to 4,088; 0: as `schema` has it, else 56.
     pub record_bytes: u32,
     /// Slots, a power of two; 0: what fits, up to 1,048,576.
     pub capacity: u64,
@@ -94,8 +94,8 @@ impl Default for PublisherOptions {
         PublisherOptions {
             directory: PathBuf::new(),
             name: String::new(),
+            schema_name: String::new(),
             schema: String::new(),
-            description: String::new(),
             record_bytes: 0,
             capacity: 0,
             ring_directory: PathBuf::new(),
@@ -123,7 +123,7 @@ impl PublisherOptions {
     pub fn of<R: Record>(directory: impl Into<PathBuf>) -> PublisherOptions {
         PublisherOptions {
             directory: directory.into(),
-            description: R::description(),
+            schema: R::schema_text(),
             ..Default::default()
         }
     }
@@ -147,8 +147,8 @@ impl PublisherOptions {
     ) -> Result<R> {
         let directory = Text::of_path(&self.directory, "options.directory")?;
         let name = Text::of(&self.name, "options.name")?;
+        let schema_name = Text::of(&self.schema_name, "options.schema_name")?;
         let schema = Text::of(&self.schema, "options.schema")?;
-        let description = Text::of(&self.description, "options.description")?;
         let ring_directory = Text::of_path(&self.ring_directory, "options.ring_directory")?;
         let journal_directory =
             Text::of_path(&self.journal_directory, "options.journal_directory")?;
@@ -160,8 +160,8 @@ impl PublisherOptions {
         given.flags = self.flags();
         given.directory = directory.as_ptr();
         given.name = name.as_ptr();
+        given.schema_name = schema_name.as_ptr();
         given.schema = schema.as_ptr();
-        given.description = description.as_ptr();
         given.record_bytes = self.record_bytes;
         given.group = self.group.unwrap_or(0);
         given.capacity = self.capacity;

@@ -6,7 +6,7 @@ use crate::types::Row;
 
 /// A struct that is described: the macro [`record!`](crate::record!) implements it.
 ///
-/// A publisher of it ([`PublisherOptions::of`](crate::PublisherOptions::of)) gives its description
+/// A publisher of it ([`PublisherOptions::of`](crate::PublisherOptions::of)) gives its schema
 /// to the bus, and a subscriber ([`SubscriberOptions::of`](crate::SubscriberOptions::of)) ends with
 /// record-size at a bus of other records, in words that name the first field that differs: in every
 /// language, since the library compares them.
@@ -18,8 +18,8 @@ pub trait Record: Row {
     /// In the order of their offsets.
     fn fields() -> Vec<Field>;
 
-    /// In JSON, as docs/records.md has it.
-    fn description() -> String
+    /// The schema in JSON: what the options `schema` and `expect` take.
+    fn schema_text() -> String
     where
         Self: Sized,
     {

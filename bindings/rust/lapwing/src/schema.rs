@@ -115,8 +115,8 @@ pub struct Schema {
     pub hash: u64,
     /// In the order of their offsets.
     pub fields: Vec<Field>,
-    /// The whole description in JSON, names of values included: what
-    /// [`PublisherOptions::description`](crate::PublisherOptions::description) and
+    /// The whole schema in JSON, names of values included: what
+    /// [`PublisherOptions::schema`](crate::PublisherOptions::schema) and
     /// [`SubscriberOptions::expect`](crate::SubscriberOptions::expect) take.
     pub text: String,
 }
@@ -167,7 +167,7 @@ fn read(directory: &Text, name: &Text) -> Result<Schema> {
     })
 }
 
-/// Calls `read` with enough memory for the fields and the text of a description: each place with
+/// Calls `read` with enough memory for the fields and the text of a schema: each place with
 /// its size, or NULL and 0.
 pub(crate) fn fill(
     read: impl Fn(

@@ -106,7 +106,7 @@ pub struct SubscriberOptions {
     pub conflate: Option<Conflate>,
     /// Of a state; empty: the schema's default.
     pub fold: String,
-    /// What the records have to be: a description in JSON. Empty: anything.
+    /// The schema that the records must have, in JSON, as [`Schema::text`]. Empty: any.
     pub expect: String,
     /// Symbols, even of digits (`005930`), or numbers as `id:5930`; empty: all.
     pub instruments: Vec<String>,
@@ -151,7 +151,7 @@ impl SubscriberOptions {
     pub fn of<R: Record>(directory: impl Into<PathBuf>) -> SubscriberOptions {
         SubscriberOptions {
             directory: directory.into(),
-            expect: R::description(),
+            expect: R::schema_text(),
             ..Default::default()
         }
     }
@@ -237,7 +237,7 @@ pub struct Ages {
 pub struct SubscriberInfo {
     /// Of the session that was delivered last; 0: none was.
     pub record_bytes: u32,
-    pub schema: String,
+    pub schema_name: String,
     /// From the first entry of a state on.
     pub fold: String,
     /// The two ids of [`Subscriber::position`].
@@ -344,14 +344,14 @@ impl Subscriber {
         Ok(chunk)
     }
 
-    /// The next session may have other fields: the description is read now, before it begins.
+    /// The next session may have other fields: the schema is read now, before it begins.
     #[cold]
     fn begin_session(&mut self, event: &Event) {
         self.last_type = None;
         self.records =
             event.is_described().then(|| Arc::new(Types::of_session(self.session_schema())));
         let has_orders =
-            self.fold == ORDERS || (self.fold.is_empty() && event.schema() == ORDERS_SCHEMA);
+            self.fold == ORDERS || (self.fold.is_empty() && event.schema_name() == ORDERS_SCHEMA);
         self.state = has_orders.then(|| Arc::new(Types::entries(ORDERS)));
     }
 
@@ -453,8 +453,8 @@ impl Subscriber {
         crate::ItemStream::of(self)
     }
 
-    /// The description of the records as of the last session or reset event that was delivered;
-    /// `None` if they are not described. The next session may have other fields in records of the
+    /// The schema of the records as of the last session or reset event that was delivered; `None`
+    /// if they are not described. The next session may have other fields in records of the
     /// same size.
     ///
     /// Error: misuse (no session was delivered yet).
@@ -521,7 +521,7 @@ impl Subscriber {
         })?;
         Ok(SubscriberInfo {
             record_bytes: info.record_bytes,
-            schema: text_of(&info.schema).to_owned(),
+            schema_name: text_of(&info.schema_name).to_owned(),
             fold: text_of(&info.fold).to_owned(),
             journal_id: info.journal_id.into(),
             session_id: info.session_id.into(),

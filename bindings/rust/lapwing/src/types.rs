@@ -23,7 +23,7 @@ pub enum Layout {
 /// A type that can be published, or read as a row: numbers, arrays of them, and structs.
 ///
 /// [`record!`](crate::record!) makes a struct a row. Its names, offsets and types are compared with
-/// the description of the bus the first time that the type is used there. If they differ, the error
+/// the schema of the bus the first time that the type is used there. If they differ, the error
 /// is record-size, with the first field that differs. Of `[u8; N]` only the size is compared.
 /// Numbers, and structs without names (`impl lapwing::Row for Quote {}`), fit a bus whose records
 /// are not described.
@@ -71,7 +71,7 @@ pub(crate) struct Types {
 
 #[derive(Debug, Default)]
 struct Known {
-    description: Option<Option<Schema>>,
+    schema: Option<Option<Schema>>,
     fitting: Vec<TypeId>,
 }
 
@@ -85,7 +85,7 @@ impl Types {
         Types::of(Source::Bus(absolute(directory)), Use::Read)
     }
 
-    /// Of a session, whose description was read.
+    /// Of a session, whose schema was read.
     pub(crate) fn of_session(schema: Result<Schema>) -> Types {
         Types::of(Source::Known(schema), Use::Read)
     }
@@ -115,10 +115,10 @@ impl Types {
         if known.fitting.contains(&id) {
             return Ok(());
         }
-        if known.description.is_none() {
-            known.description = Some(self.describe()?);
+        if known.schema.is_none() {
+            known.schema = Some(self.find_schema()?);
         }
-        if let Some(Some(schema)) = &known.description {
+        if let Some(Some(schema)) = &known.schema {
             if schema.record_bytes as usize != bytes {
                 return Ok(());
             }
@@ -131,7 +131,7 @@ impl Types {
     }
 
     /// None if the records are not described.
-    fn describe(&self) -> Result<Option<Schema>> {
+    fn find_schema(&self) -> Result<Option<Schema>> {
         let found = match &self.source {
             Source::Bus(directory) => Schema::of_bus(directory),
             Source::Shipped(name) => Schema::shipped(name),

@@ -29,7 +29,7 @@ fn publish_makes_a_bus_of_described_durable_records() {
     let bus = directory.path().join("quotes");
     assert_eq!(run("publish", &[bus.to_str().unwrap(), "100"]), "100 records are durable\n");
     let info = History::open(&bus).unwrap().info().unwrap();
-    assert_eq!((info.schema.as_str(), info.durable), ("desk.quote", 100));
+    assert_eq!((info.schema_name.as_str(), info.durable), ("desk.quote", 100));
     assert!(Schema::of_bus(&bus).unwrap().field("price").is_some());
 }
 
@@ -38,7 +38,7 @@ fn top_of_book_prints_every_change_of_the_best_prices() {
     let directory = tempfile::tempdir().unwrap();
     let bus = directory.path().join("es");
     let options =
-        PublisherOptions { directory: bus.clone(), schema: "dbn.mbo".into(), ..Default::default() };
+        PublisherOptions { directory: bus.clone(), schema_name: "dbn.mbo".into(), ..Default::default() };
     let mut publisher = Publisher::open(&options, FOREVER).unwrap();
     let order = |action, side, order_id, points: i64, size| Mbo {
         publisher_id: 2,

@@ -86,7 +86,7 @@ fn ages_are_measured_of_records_that_are_published_with_their_time() {
         let bus = tempfile::tempdir().unwrap();
         let options = PublisherOptions {
             directory: bus.path().into(),
-            schema: "dbn.mbo".into(),
+            schema_name: "dbn.mbo".into(),
             restamped,
             ..Default::default()
         };

@@ -24,7 +24,7 @@ fn books_of(records: &[Mbo]) -> (Books, Batch) {
     let bus = tempfile::tempdir().unwrap();
     let options = PublisherOptions {
         directory: bus.path().into(),
-        schema: "dbn.mbo".into(),
+        schema_name: "dbn.mbo".into(),
         ..Default::default()
     };
     let mut publisher = Publisher::open(&options, FOREVER).unwrap();
@@ -108,7 +108,7 @@ fn a_batch_that_does_not_follow_is_refused_and_changes_nothing() {
     let bus = tempfile::tempdir().unwrap();
     let options = PublisherOptions {
         directory: bus.path().into(),
-        schema: "dbn.mbo".into(),
+        schema_name: "dbn.mbo".into(),
         ..Default::default()
     };
     let mut publisher = Publisher::open(&options, FOREVER).unwrap();

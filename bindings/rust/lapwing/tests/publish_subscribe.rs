@@ -89,7 +89,7 @@ fn a_batch_gives_its_rows_in_place() {
     let Chunk::Event(session) = subscriber.read(&mut batch, FOREVER).unwrap() else { panic!() };
     assert_eq!(session.kind(), EventKind::Session);
     assert!(session.is_first_session() && session.is_described());
-    assert_eq!((session.schema(), session.record_bytes()), ("desk.quote", 24));
+    assert_eq!((session.schema_name(), session.record_bytes()), ("desk.quote", 24));
 
     let mut seen = Vec::new();
     while seen.len() < 10 {
@@ -224,6 +224,6 @@ fn info_says_how_both_sides_are() {
     };
     subscriber.items(FOREVER).map(|item| item.unwrap()).find(caught_up).unwrap();
     let seen = subscriber.info().unwrap();
-    assert_eq!((seen.schema.as_str(), seen.record_bytes, seen.records), ("desk.quote", 24, 5));
+    assert_eq!((seen.schema_name.as_str(), seen.record_bytes, seen.records), ("desk.quote", 24, 5));
     assert_eq!((seen.journal_id, seen.session_id), (info.journal_id, info.session_id));
 }

@@ -72,7 +72,7 @@ fn a_bus_describes_its_records_as_their_struct_does() {
     assert_eq!((schema.name.as_str(), schema.version), ("desk.signal", 3));
     assert_eq!(schema.record_bytes as usize, size_of::<Signal>());
     assert_eq!(schema.fields, Signal::fields());
-    assert_eq!(schema.text, Signal::description());
+    assert_eq!(schema.text, Signal::schema_text());
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn history_reads_and_finds_what_was_published() {
     let mut history = History::open(bus.path()).unwrap();
     let info = history.info().unwrap();
     assert_eq!((info.record_bytes, info.oldest, info.durable), (8, 1, 300));
-    assert_eq!(info.schema, "bytes");
+    assert_eq!(info.schema_name, "bytes");
 
     let mut batch = Batch::new(300);
     let mut seen: Vec<u64> = Vec::new();

@@ -148,7 +148,7 @@ fn a_shipped_schema_takes_the_struct_of_the_crate() {
     let bus = tempfile::tempdir().unwrap();
     let options = PublisherOptions {
         directory: bus.path().into(),
-        schema: "dbn.mbo".into(),
+        schema_name: "dbn.mbo".into(),
         ..PublisherOptions::default()
     };
     let mut publisher = Publisher::open(&options, FOREVER).unwrap();
@@ -197,7 +197,7 @@ fn second_field(subscriber: &Subscriber) -> String {
 }
 
 #[test]
-fn a_bus_that_was_replaced_has_its_own_description() {
+fn a_bus_that_was_replaced_has_its_own_schema() {
     let directory = tempfile::tempdir().unwrap();
     let bus = directory.path().join("bus");
     publish_one(&bus, &PairOld { first: 1, old: 2 });
