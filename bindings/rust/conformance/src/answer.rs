@@ -18,7 +18,7 @@ pub enum Failure {
 impl Failure {
     /// What other languages get from the library, and Rust does not compile.
     pub fn misuse() -> Failure {
-        Failure::Result(Code::MISUSE, String::new())
+        Failure::Result(Code::Misuse, String::new())
     }
 
     /// With these pairs where it has none.
@@ -60,8 +60,8 @@ pub fn name_of(code: Code) -> &'static str {
     static BREAKS: LazyLock<bool> =
         LazyLock::new(|| std::env::var_os("LAPWING_CONFORMANCE_BREAK").is_some());
     match code {
-        Code::TIMED_OUT if *BREAKS => Code::WOULD_BLOCK.name(),
-        Code::WOULD_BLOCK if *BREAKS => Code::TIMED_OUT.name(),
+        Code::TimedOut if *BREAKS => Code::WouldBlock.name(),
+        Code::WouldBlock if *BREAKS => Code::TimedOut.name(),
         code => code.name(),
     }
 }

@@ -51,7 +51,7 @@ fn answer_of(verb: &str, step: &Step, books: &Books) -> Answer {
         }
         "list" => list(books.keys()?, |key| format!("{}:{}", key.publisher_id, key.instrument_id)),
         "find" => {
-            let none = Failure::Result(lapwing::Code::NOT_FOUND, String::new());
+            let none = Failure::Result(lapwing::Code::NotFound, String::new());
             Ok(book_line(&books.find(key(step)?)?.ok_or(none)?))
         }
         "levels" => {

@@ -93,5 +93,5 @@ fn status_of(child: libc::pid_t) -> io::Result<i32> {
 }
 
 fn system(_: io::Error) -> Failure {
-    Failure::Result(Code::SYSTEM, String::new())
+    Failure::Result(Code::System, String::new())
 }

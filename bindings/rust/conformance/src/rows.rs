@@ -102,7 +102,8 @@ pub fn event_line(event: &Event) -> String {
             }
         }
         EventKind::Session | EventKind::Reset => {
-            line += &format!(" record_bytes={} schema={}", event.record_bytes(), event.schema_name());
+            line +=
+                &format!(" record_bytes={} schema={}", event.record_bytes(), event.schema_name());
         }
         EventKind::SnapshotComplete => line += &format!(" entries={}", event.state_entries()),
         _ => {}

@@ -17,7 +17,7 @@ pub fn cursor(verb: &str, step: &Step, objects: &Objects) -> Answer {
             ok()
         }
         "position" => cursors.with(step.text("on")?, |cursor| {
-            let none = Failure::Result(Code::NOT_FOUND, String::new());
+            let none = Failure::Result(Code::NotFound, String::new());
             let Commit { position, output_bytes, output_file } = cursor.last()?.ok_or(none)?;
             objects.positions.put(step.text("as")?, position);
             Ok(format!("ok sequence={} bytes={output_bytes} file={output_file}", position.sequence))

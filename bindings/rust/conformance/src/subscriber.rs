@@ -107,7 +107,7 @@ pub fn line_of(chunk: Chunk<'_>, is_sparse: bool) -> String {
 
 /// The answer of a read that failed, which says what a row takes where it did not fit.
 pub fn failure_of(error: lapwing::Error, batch: &Batch) -> Failure {
-    let is_too_small = error.code() == lapwing::Code::TOO_SMALL;
+    let is_too_small = error.code() == lapwing::Code::TooSmall;
     let failure = Failure::from(error);
     if is_too_small {
         failure.with(format!("row_bytes={}", batch.row_bytes()))
@@ -189,7 +189,7 @@ fn take(reading: &mut Reading, step: &Step) -> Answer {
     let mut record = vec![0; step.number_or("bytes", known)?];
     match reading.subscriber.read_one_bytes(&mut record, step.timeout()?)? {
         Some(sequence) => Ok(format!("ok sequence={sequence} digest={}", Digest::of(&record))),
-        None => Err(Failure::Result(lapwing::Code::EVENT_DUE, String::new())),
+        None => Err(Failure::Result(lapwing::Code::EventDue, String::new())),
     }
 }
 

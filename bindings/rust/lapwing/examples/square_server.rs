@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut client: Duplex = listener.accept(&Default::default(), FOREVER)?;
     loop {
         let request = match client.receive(FOREVER) {
-            Err(error) if error.code() == Code::CLOSED => return Ok(()),
+            Err(error) if error.code() == Code::Closed => return Ok(()),
             request => request?,
         };
         match (request.message_type(), request.payload().try_into().map(u64::from_le_bytes)) {

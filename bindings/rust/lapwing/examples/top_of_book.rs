@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut last = None;
     loop {
         match subscriber.read(&mut batch, FOREVER) {
-            Err(error) if error.code() == Code::CLOSED => return Ok(()),
+            Err(error) if error.code() == Code::Closed => return Ok(()),
             read => read?,
         };
         books.take(&batch)?;

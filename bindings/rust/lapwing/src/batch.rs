@@ -169,7 +169,7 @@ impl Batch {
                 Ok(()) => break,
                 Err(error) => {
                     self.given.kind = sys::LAPWING_BATCH_NOTHING;
-                    if error.code() != Code::TOO_SMALL || !self.grow() {
+                    if error.code() != Code::TooSmall || !self.grow() {
                         return Err(error);
                     }
                 }
@@ -304,7 +304,7 @@ impl fmt::Debug for Rows<'_> {
 
 pub(crate) fn other_size<R>(row_bytes: usize) -> Error {
     Error::new(
-        Code::RECORD_SIZE,
+        Code::RecordSize,
         format!(
             "rows are of {row_bytes} bytes, and {} is of {} (alignment {}); read them as bytes, or \
              as the struct that Schema describes",

@@ -175,7 +175,7 @@ impl Books {
         });
         match found {
             Ok(()) => Ok(Some(Book::from(&book))),
-            Err(error) if error.code() == Code::NOT_FOUND => Ok(None),
+            Err(error) if error.code() == Code::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -265,7 +265,7 @@ fn all<T: Clone + Default>(
 }
 
 fn is_too_small(error: &Error) -> bool {
-    error.code() == Code::TOO_SMALL
+    error.code() == Code::TooSmall
 }
 
 impl Side {

@@ -66,7 +66,7 @@ impl Cursor {
         });
         match found {
             Ok(()) => Ok(Some(Commit { position: position.into(), output_bytes, output_file })),
-            Err(error) if error.code() == Code::NOT_FOUND => Ok(None),
+            Err(error) if error.code() == Code::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }

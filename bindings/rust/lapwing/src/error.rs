@@ -10,95 +10,145 @@ use lapwing_sys as sys;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The kind of an error. A later release may add some; their names are in the library.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Code(i32);
-
+/// Defines [`Code`] from the numbers of lapwing.h, and the name that each has in the documents.
 macro_rules! codes {
-    ($($name:ident = $number:ident: $about:literal,)*) => {
-        impl Code {
-            $(#[doc = $about] pub const $name: Code = Code(sys::$number as i32);)*
+    ($($(#[$about:meta])* $variant:ident = $number:ident, $name:literal;)*) => {
+        /// The kind of an error.
+        ///
+        /// A number that this crate does not know, of a later library, is [`Code::Unknown`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Code {
+            $($(#[$about])* $variant,)*
+            /// An error of a later library, by its number.
+            Unknown(i32),
         }
+
+        impl Code {
+            /// The code of a number in lapwing.h.
+            pub const fn from_number(number: i32) -> Code {
+                $(if number == sys::$number as i32 {
+                    return Code::$variant;
+                })*
+                Code::Unknown(number)
+            }
+
+            /// As in lapwing.h.
+            pub const fn number(self) -> i32 {
+                match self {
+                    $(Code::$variant => sys::$number as i32,)*
+                    Code::Unknown(number) => number,
+                }
+            }
+
+            /// As in the documents of Lapwing, `timed-out` for example. The library names a code that
+            /// this crate does not know.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Code::$variant => $name,)*
+                    Code::Unknown(number) => name_in_library(number),
+                }
+            }
+        }
+
+        #[cfg(test)]
+        const CODES: &[Code] = &[$(Code::$variant),*];
     };
 }
 
 codes! {
-    INVALID_ARGUMENT = LAPWING_ERROR_INVALID_ARGUMENT: "The arguments contradict each other or a limit.",
-    NO_BUS = LAPWING_ERROR_NO_BUS: "No bus is at this directory, or no such channel.",
-    IN_USE = LAPWING_ERROR_IN_USE: "Another process holds this bus, journal, path or cursor.",
-    NOT_PERMITTED = LAPWING_ERROR_NOT_PERMITTED: "The kernel or an ownership check said no.",
-    NO_SPACE = LAPWING_ERROR_NO_SPACE: "The disk or the tmpfs is full.",
-    SYSTEM = LAPWING_ERROR_SYSTEM: "Any other failed system call: [`Error::errno`].",
-    DAMAGED = LAPWING_ERROR_DAMAGED: "Durable bytes are not what was written.",
-    ABI_MISMATCH = LAPWING_ERROR_ABI_MISMATCH: "The other side, or the library, speaks another version.",
-    NOT_A_LAPWING_FILE = LAPWING_ERROR_NOT_A_LAPWING_FILE: "Something of another kind stands there.",
-    JOURNAL_FAILED = LAPWING_ERROR_JOURNAL_FAILED: "The journal's first failed write or sync.",
-    NO_JOURNAL = LAPWING_ERROR_NO_JOURNAL: "This bus keeps no journal.",
-    PRUNED = LAPWING_ERROR_PRUNED: "The journal no longer keeps that sequence.",
-    TIMED_OUT = LAPWING_ERROR_TIMED_OUT: "The timeout passed while the call waited.",
-    PUBLISHER_GONE = LAPWING_ERROR_PUBLISHER_GONE: "The publisher ended without closing.",
-    REFUSED = LAPWING_ERROR_REFUSED: "The other side refused the connection.",
-    PROTOCOL = LAPWING_ERROR_PROTOCOL: "The other side violates the protocol.",
-    BAD_INPUT = LAPWING_ERROR_BAD_INPUT: "Bytes are not what their format says.",
-    RECORD_SIZE = LAPWING_ERROR_RECORD_SIZE: "Records of this size or type do not fit this bus.",
-    PATH_TOO_LONG = LAPWING_ERROR_PATH_TOO_LONG: "A path exceeds what a socket or a frame can carry.",
-    CLOSED = LAPWING_ERROR_CLOSED: "Closed cleanly.",
-    RESET = LAPWING_ERROR_RESET: "A stored position is of a history that is gone.",
-    UNSUPPORTED = LAPWING_ERROR_UNSUPPORTED: "This kernel, container or file system cannot do it.",
-    LIMIT = LAPWING_ERROR_LIMIT: "A named limit is exhausted.",
-    NOT_FOUND = LAPWING_ERROR_NOT_FOUND: "A file, schema, sequence, or the library, is missing.",
-    STOPPED_AT_GAP = LAPWING_ERROR_STOPPED_AT_GAP: "There was a gap, and the policy was to end at one.",
-    PEER_GONE = LAPWING_ERROR_PEER_GONE: "A channel's other side has ended.",
-    CORRUPT = LAPWING_ERROR_CORRUPT: "A channel's other side wrote what is not allowed.",
-    WOULD_BLOCK = LAPWING_ERROR_WOULD_BLOCK: "Nothing is there now, and the call was not to wait.",
-    MISUSE = LAPWING_ERROR_MISUSE: "The call cannot be right; it had no effect.",
-    INTERRUPTED = LAPWING_ERROR_INTERRUPTED: "An [`Interrupter`](crate::Interrupter) ended the wait.",
-    TOO_SMALL = LAPWING_ERROR_TOO_SMALL: "The memory holds no row or message; none was taken.",
-    NO_MEMORY = LAPWING_ERROR_NO_MEMORY: "There is no memory left.",
-    FORKED = LAPWING_ERROR_FORKED: "The handle belongs to the parent of this forked process.",
-    EVENT_DUE = LAPWING_ERROR_EVENT_DUE: "An event stands before the next record: read it.",
-    NO_ANSWER = LAPWING_ERROR_NO_ANSWER: "The publisher did not answer a join: the end of the subscriber.",
+    /// The arguments contradict each other or a limit.
+    InvalidArgument = LAPWING_ERROR_INVALID_ARGUMENT, "invalid-argument";
+    /// No bus is at this directory, or no such channel.
+    NoBus = LAPWING_ERROR_NO_BUS, "no-bus";
+    /// Another process holds this bus, journal, path or cursor.
+    InUse = LAPWING_ERROR_IN_USE, "in-use";
+    /// The kernel or an ownership check said no.
+    NotPermitted = LAPWING_ERROR_NOT_PERMITTED, "not-permitted";
+    /// The disk or the tmpfs is full.
+    NoSpace = LAPWING_ERROR_NO_SPACE, "no-space";
+    /// Any other failed system call: [`Error::errno`].
+    System = LAPWING_ERROR_SYSTEM, "system";
+    /// Durable bytes are not what was written.
+    Damaged = LAPWING_ERROR_DAMAGED, "damaged";
+    /// The other side, or the library, speaks another version.
+    AbiMismatch = LAPWING_ERROR_ABI_MISMATCH, "abi-mismatch";
+    /// Something of another kind stands there.
+    NotALapwingFile = LAPWING_ERROR_NOT_A_LAPWING_FILE, "not-a-lapwing-file";
+    /// The journal's first failed write or sync.
+    JournalFailed = LAPWING_ERROR_JOURNAL_FAILED, "journal-failed";
+    /// This bus keeps no journal.
+    NoJournal = LAPWING_ERROR_NO_JOURNAL, "no-journal";
+    /// The journal no longer keeps that sequence.
+    Pruned = LAPWING_ERROR_PRUNED, "pruned";
+    /// The timeout passed while the call waited.
+    TimedOut = LAPWING_ERROR_TIMED_OUT, "timed-out";
+    /// The publisher ended without closing.
+    PublisherGone = LAPWING_ERROR_PUBLISHER_GONE, "publisher-gone";
+    /// The other side refused the connection.
+    Refused = LAPWING_ERROR_REFUSED, "refused";
+    /// The other side violates the protocol.
+    Protocol = LAPWING_ERROR_PROTOCOL, "protocol";
+    /// Bytes are not what their format says.
+    BadInput = LAPWING_ERROR_BAD_INPUT, "bad-input";
+    /// Records of this size or type do not fit this bus.
+    RecordSize = LAPWING_ERROR_RECORD_SIZE, "record-size";
+    /// A path exceeds what a socket or a frame can carry.
+    PathTooLong = LAPWING_ERROR_PATH_TOO_LONG, "path-too-long";
+    /// Closed cleanly.
+    Closed = LAPWING_ERROR_CLOSED, "closed";
+    /// A stored position is of a history that is gone.
+    Reset = LAPWING_ERROR_RESET, "reset";
+    /// This kernel, container or file system cannot do it.
+    Unsupported = LAPWING_ERROR_UNSUPPORTED, "unsupported";
+    /// A named limit is exhausted.
+    Limit = LAPWING_ERROR_LIMIT, "limit";
+    /// A file, schema, sequence, or the library, is missing.
+    NotFound = LAPWING_ERROR_NOT_FOUND, "not-found";
+    /// There was a gap, and the policy was to end at one.
+    StoppedAtGap = LAPWING_ERROR_STOPPED_AT_GAP, "stopped-at-gap";
+    /// A channel's other side has ended.
+    PeerGone = LAPWING_ERROR_PEER_GONE, "peer-gone";
+    /// A channel's other side wrote what is not allowed.
+    Corrupt = LAPWING_ERROR_CORRUPT, "corrupt";
+    /// Nothing is there now, and the call was not to wait.
+    WouldBlock = LAPWING_ERROR_WOULD_BLOCK, "would-block";
+    /// The call cannot be right; it had no effect.
+    Misuse = LAPWING_ERROR_MISUSE, "misuse";
+    /// An [`Interrupter`](crate::Interrupter) ended the wait.
+    Interrupted = LAPWING_ERROR_INTERRUPTED, "interrupted";
+    /// The memory holds no row or message; none was taken.
+    TooSmall = LAPWING_ERROR_TOO_SMALL, "too-small";
+    /// There is no memory left.
+    NoMemory = LAPWING_ERROR_NO_MEMORY, "no-memory";
+    /// The handle belongs to the parent of this forked process.
+    Forked = LAPWING_ERROR_FORKED, "forked";
+    /// An event stands before the next record: read it.
+    EventDue = LAPWING_ERROR_EVENT_DUE, "event-due";
+    /// The publisher did not answer a join: the end of the subscriber.
+    NoAnswer = LAPWING_ERROR_NO_ANSWER, "no-answer";
+}
+
+fn name_in_library(number: i32) -> &'static str {
+    match sys::library() {
+        // SAFETY: returns static text for every number.
+        Ok(library) => unsafe { CStr::from_ptr(library.lapwing_error_name(number)) }
+            .to_str()
+            .unwrap_or("unknown"),
+        Err(_) => "unknown",
+    }
 }
 
 impl Code {
-    /// The code of that number. Its name is `unknown` where there is none.
-    pub const fn from_number(number: i32) -> Code {
-        Code(number)
-    }
-
-    pub const fn number(self) -> i32 {
-        self.0
-    }
-
-    /// As in the documents of Lapwing, `timed-out` for example.
-    pub fn name(self) -> &'static str {
-        match sys::library() {
-            // SAFETY: returns static text for every number.
-            Ok(library) => unsafe { CStr::from_ptr(library.lapwing_error_name(self.0)) }
-                .to_str()
-                .unwrap_or("unknown"),
-            // Why there is no library has a name all the same.
-            Err(_) if self == Code::ABI_MISMATCH => "abi-mismatch",
-            Err(_) if self == Code::NOT_FOUND => "not-found",
-            Err(_) => "unknown",
-        }
-    }
-
     /// Whether the same call may succeed later: a wait has ended, and nothing else has happened.
     pub fn is_transient(self) -> bool {
-        matches!(self, Code::TIMED_OUT | Code::WOULD_BLOCK | Code::INTERRUPTED)
+        matches!(self, Code::TimedOut | Code::WouldBlock | Code::Interrupted)
     }
 }
 
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-impl fmt::Debug for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.name(), self.0)
     }
 }
 
@@ -145,7 +195,7 @@ impl Error {
     }
 
     pub(crate) fn bare(result: sys::lapwing_result) -> Error {
-        Error::new(Code(result), "")
+        Error::new(Code::from_number(result), "")
     }
 
     pub(crate) fn with_progress(self, progress: u64) -> Error {
@@ -155,11 +205,13 @@ impl Error {
     #[cold]
     fn from_c(result: sys::lapwing_result, errno: i32, message: &CStr) -> Error {
         // These are frequent, their names are enough, and they cost no allocation.
-        let message = match Code(result) {
-            code if code.is_transient() || code == Code::EVENT_DUE => "".into(),
+        let code = Code::from_number(result);
+        let message = match code {
+            Code::EventDue => "".into(),
+            code if code.is_transient() => "".into(),
             _ => message.to_string_lossy().into(),
         };
-        Error { code: Code(result), errno, progress: 0, message }
+        Error { code, errno, progress: 0, message }
     }
 }
 
@@ -176,25 +228,25 @@ impl std::error::Error for Error {}
 
 impl From<&sys::LoadError> for Error {
     fn from(error: &sys::LoadError) -> Error {
-        Error::new(Code(error.code), error.message.as_str())
+        Error::new(Code::from_number(error.code), error.message.as_str())
     }
 }
 
 impl From<Error> for io::Error {
     fn from(error: Error) -> io::Error {
         let kind = match error.code {
-            Code::INVALID_ARGUMENT | Code::MISUSE => io::ErrorKind::InvalidInput,
-            Code::NO_BUS | Code::NOT_FOUND => io::ErrorKind::NotFound,
-            Code::NOT_PERMITTED => io::ErrorKind::PermissionDenied,
-            Code::TIMED_OUT => io::ErrorKind::TimedOut,
-            Code::WOULD_BLOCK => io::ErrorKind::WouldBlock,
-            Code::INTERRUPTED => io::ErrorKind::Interrupted,
-            Code::CLOSED => io::ErrorKind::UnexpectedEof,
-            Code::REFUSED => io::ErrorKind::ConnectionRefused,
-            Code::PEER_GONE | Code::PUBLISHER_GONE => io::ErrorKind::ConnectionAborted,
-            Code::UNSUPPORTED => io::ErrorKind::Unsupported,
-            Code::NO_MEMORY => io::ErrorKind::OutOfMemory,
-            Code::DAMAGED | Code::BAD_INPUT | Code::CORRUPT => io::ErrorKind::InvalidData,
+            Code::InvalidArgument | Code::Misuse => io::ErrorKind::InvalidInput,
+            Code::NoBus | Code::NotFound => io::ErrorKind::NotFound,
+            Code::NotPermitted => io::ErrorKind::PermissionDenied,
+            Code::TimedOut => io::ErrorKind::TimedOut,
+            Code::WouldBlock => io::ErrorKind::WouldBlock,
+            Code::Interrupted => io::ErrorKind::Interrupted,
+            Code::Closed => io::ErrorKind::UnexpectedEof,
+            Code::Refused => io::ErrorKind::ConnectionRefused,
+            Code::PeerGone | Code::PublisherGone => io::ErrorKind::ConnectionAborted,
+            Code::Unsupported => io::ErrorKind::Unsupported,
+            Code::NoMemory => io::ErrorKind::OutOfMemory,
+            Code::Damaged | Code::BadInput | Code::Corrupt => io::ErrorKind::InvalidData,
             _ => io::ErrorKind::Other,
         };
         io::Error::new(kind, error)
@@ -231,4 +283,31 @@ pub(crate) fn check(
         let message = CStr::from_ptr(addr_of_mut!((*error).message).cast::<c_char>());
         Error::from_c(result, addr_of_mut!((*error).sys_errno).read(), message)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_the_number_and_the_name_of_the_library() {
+        for (number, &code) in (1..).zip(CODES) {
+            assert_eq!((code.number(), Code::from_number(number)), (number, code));
+            assert_eq!(code.name(), name_in_library(number));
+        }
+    }
+
+    #[test]
+    fn the_library_has_no_code_that_the_crate_lacks() {
+        let next = CODES.len() as i32 + 1;
+        assert_eq!(name_in_library(next), "unknown");
+    }
+
+    #[test]
+    fn a_number_that_is_not_known_stays_what_it_is() {
+        for number in [i32::MIN, -1, 0, 36, i32::MAX] {
+            assert_eq!(Code::from_number(number), Code::Unknown(number));
+            assert_eq!(Code::from_number(number).number(), number);
+        }
+    }
 }

@@ -133,7 +133,7 @@ pub struct Interrupter(Weak<dyn Interrupt>);
 
 impl Interrupter {
     /// Ends the wait that is under way, or else the next one, once: the call answers
-    /// [`Code::INTERRUPTED`](crate::Code::INTERRUPTED). False, and nothing happens, if the handle
+    /// [`Code::Interrupted`](crate::Code::Interrupted). False, and nothing happens, if the handle
     /// was dropped.
     pub fn interrupt(&self) -> bool {
         match self.0.upgrade() {
@@ -155,7 +155,7 @@ impl fmt::Debug for Interrupter {
 /// What a library of a later release may answer, and this crate has no word for.
 pub(crate) fn unknown(what: &str, number: u32) -> Error {
     Error::new(
-        crate::Code::UNSUPPORTED,
+        crate::Code::Unsupported,
         format!(
             "the library gave {what} {number}, which this crate does not know; use a newer crate"
         ),

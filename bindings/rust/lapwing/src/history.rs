@@ -161,7 +161,7 @@ impl View {
         self.types.check::<R>()?;
         let bytes = self.get(row).ok_or_else(|| {
             Error::new(
-                Code::INVALID_ARGUMENT,
+                Code::InvalidArgument,
                 format!("the view has no row {row}; it has {} rows", self.len()),
             )
         })?;

@@ -79,7 +79,7 @@ impl<'s, R: Row> Items<'s, R> {
 /// of a wait it can go on.
 pub(crate) fn ended<T>(error: Error, has_ended: &mut bool) -> Option<Result<T>> {
     *has_ended = !error.code().is_transient();
-    (error.code() != Code::CLOSED).then_some(Err(error))
+    (error.code() != Code::Closed).then_some(Err(error))
 }
 
 impl<R: Row> Iterator for Items<'_, R> {

@@ -72,7 +72,7 @@ pub fn read() -> Result<Line> {
     let result =
         unsafe { library.lapwing_log_read(text.as_mut_ptr().cast(), text.len(), &mut dropped) };
     match Code::from_number(result) {
-        Code::WOULD_BLOCK => Ok(Line { text: None, dropped }),
+        Code::WouldBlock => Ok(Line { text: None, dropped }),
         code if code.number() != 0 => Err(Error::bare(result)),
         _ => {
             text.truncate(text.iter().position(|&byte| byte == 0).unwrap_or(0));

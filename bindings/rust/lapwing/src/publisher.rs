@@ -399,7 +399,7 @@ impl Publisher {
 #[cold]
 fn not_whole(bytes: usize, record_bytes: usize) -> Error {
     Error::new(
-        Code::INVALID_ARGUMENT,
+        Code::InvalidArgument,
         format!("{bytes} bytes are no whole rows of {record_bytes} bytes; nothing was published"),
     )
 }

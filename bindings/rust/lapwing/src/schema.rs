@@ -195,7 +195,7 @@ pub(crate) fn fill(
         match done {
             Ok(()) if with_memory => break,
             Ok(()) => {}
-            Err(error) if error.code() == Code::TOO_SMALL => {}
+            Err(error) if error.code() == Code::TooSmall => {}
             Err(error) => return Err(error),
         }
         fields.resize(schema.field_count, Default::default());

@@ -40,7 +40,7 @@ unsafe fn watch(fd: RawFd) -> Result<AsyncFd<Borrowed>> {
 }
 
 fn of_runtime(error: io::Error) -> Error {
-    Error::new(Code::SYSTEM, format!("the event loop cannot watch a descriptor: {error}"))
+    Error::new(Code::System, format!("the event loop cannot watch a descriptor: {error}"))
 }
 
 /// Records, state and events of a subscriber as a `Stream`: [`Subscriber::into_stream`]. It ends as
@@ -113,7 +113,7 @@ impl<R: Row> Stream for ItemStream<R> {
                     this.items_in_turn += 1;
                     return Poll::Ready(Some(Ok(item)));
                 }
-                Err(error) if error.code() == Code::WOULD_BLOCK => {
+                Err(error) if error.code() == Code::WouldBlock => {
                     this.items_in_turn = 0;
                     if let Err(error) = ready!(this.poll_arrival(cx)) {
                         return Poll::Ready(ended(error, &mut this.has_ended));

@@ -388,7 +388,7 @@ impl Subscriber {
     /// Names both sizes if the bus has records of another size than R.
     #[cold]
     fn named<R: Row>(&self, error: Error) -> Error {
-        if error.code() != Code::RECORD_SIZE {
+        if error.code() != Code::RecordSize {
             return error;
         }
         match self.info() {
@@ -434,7 +434,7 @@ impl Subscriber {
         });
         match read {
             Ok(()) => Ok(Some(sequence)),
-            Err(error) if error.code() == Code::EVENT_DUE => Ok(None),
+            Err(error) if error.code() == Code::EventDue => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -461,7 +461,7 @@ impl Subscriber {
     pub fn schema(&self) -> Result<Option<Schema>> {
         match self.session_schema() {
             Ok(schema) => Ok(Some(schema)),
-            Err(error) if error.code() == Code::NOT_FOUND => Ok(None),
+            Err(error) if error.code() == Code::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -505,7 +505,7 @@ impl Subscriber {
                 p999_ns: ages.p999_ns,
                 max_ns: ages.max_ns,
             })),
-            Err(error) if error.code() == Code::NOT_FOUND => Ok(None),
+            Err(error) if error.code() == Code::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -557,7 +557,7 @@ impl Subscriber {
     pub fn position_after(&self, sequence: u64) -> Result<Position> {
         match sequence {
             0 => Err(Error::new(
-                Code::INVALID_ARGUMENT,
+                Code::InvalidArgument,
                 "0 is the sequence of no row; position() is after everything that was delivered",
             )),
             sequence => self.position_at(sequence),

@@ -27,7 +27,7 @@ impl Text {
         let text = CString::new(bytes).map_err(|error| {
             let at = error.nul_position();
             Error::new(
-                Code::INVALID_ARGUMENT,
+                Code::InvalidArgument,
                 format!(
                     "byte {at} of {what} is zero; the library takes text up to a zero: remove it"
                 ),
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn a_zero_byte_is_an_invalid_argument() {
         let error = Text::of("es\0x", "options.name").err().unwrap();
-        assert_eq!(error.code(), Code::INVALID_ARGUMENT);
+        assert_eq!(error.code(), Code::InvalidArgument);
         assert!(error.message().starts_with("byte 2 of options.name is zero"));
     }
 

@@ -6,8 +6,8 @@ use lapwing_sys as sys;
 
 /// How long a call may wait: [`NOW`], a [`Duration`], or [`FOREVER`].
 ///
-/// A call that was not to wait answers [`Code::WOULD_BLOCK`](crate::Code::WOULD_BLOCK), and one
-/// whose time has passed [`Code::TIMED_OUT`](crate::Code::TIMED_OUT).
+/// A call that was not to wait answers [`Code::WouldBlock`](crate::Code::WouldBlock), and one
+/// whose time has passed [`Code::TimedOut`](crate::Code::TimedOut).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeout(i64);
 

@@ -139,7 +139,7 @@ impl Types {
         };
         match found {
             Ok(schema) => Ok(Some(schema)),
-            Err(error) if error.code() == Code::NOT_FOUND => Ok(None),
+            Err(error) if error.code() == Code::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -152,7 +152,7 @@ fn absolute(directory: &Path) -> PathBuf {
 #[cold]
 fn differs(name: &str, schema: &str, why: &str) -> Error {
     Error::new(
-        Code::RECORD_SIZE,
+        Code::RecordSize,
         format!(
             "{name} is not a record of this bus, {schema}: {why}. Use the struct that describes \
              the bus; Schema has its fields."

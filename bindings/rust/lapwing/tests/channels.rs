@@ -37,8 +37,8 @@ fn messages_come_in_order_and_again_until_they_are_released() {
     assert_eq!(messages.len(), 2);
     assert_eq!((messages[0].payload(), messages[1].payload()), (&b"two"[..], &b""[..]));
     messages.release().unwrap();
-    assert_eq!(consumer.peek(1, NOW).unwrap_err().code(), Code::WOULD_BLOCK);
-    assert_eq!(consumer.release(1).unwrap_err().code(), Code::MISUSE);
+    assert_eq!(consumer.peek(1, NOW).unwrap_err().code(), Code::WouldBlock);
+    assert_eq!(consumer.release(1).unwrap_err().code(), Code::Misuse);
     producer.drain(SECOND).unwrap();
 
     let (sent, received) = (producer.info().unwrap(), consumer.info().unwrap());
@@ -61,15 +61,15 @@ fn a_claim_is_sent_when_it_is_committed_and_only_then() {
     claim.copy_from_slice(b"second");
     claim.commit(2).unwrap();
     let claim = producer.claim(4, NOW).unwrap();
-    assert_eq!(claim.commit_first(5, 3).unwrap_err().code(), Code::MISUSE);
-    assert_eq!(producer.claim(1 << 20, NOW).map(|_| ()).unwrap_err().code(), Code::MISUSE);
+    assert_eq!(claim.commit_first(5, 3).unwrap_err().code(), Code::Misuse);
+    assert_eq!(producer.claim(1 << 20, NOW).map(|_| ()).unwrap_err().code(), Code::Misuse);
 
     let mut payload = Vec::new();
     assert_eq!(consumer.receive(&mut payload, SECOND).unwrap(), 1);
     assert_eq!(payload, b"first");
     assert_eq!(consumer.receive(&mut payload, SECOND).unwrap(), 2);
     assert_eq!(payload, b"second");
-    assert_eq!(consumer.receive(&mut payload, NOW).unwrap_err().code(), Code::WOULD_BLOCK);
+    assert_eq!(consumer.receive(&mut payload, NOW).unwrap_err().code(), Code::WouldBlock);
 }
 
 #[test]
@@ -82,8 +82,8 @@ fn an_iterator_of_messages_ends_at_close() {
     let messages: Vec<_> = consumer.messages(SECOND).map(|message| message.unwrap()).collect();
     assert!(messages.iter().map(|message| message.message_type).eq(0..5));
     assert_eq!(messages[3].payload, 3u32.to_le_bytes());
-    assert_eq!(consumer.peek(1, NOW).unwrap_err().code(), Code::CLOSED);
-    assert_eq!(producer.fd().unwrap_err().code(), Code::CLOSED);
+    assert_eq!(consumer.peek(1, NOW).unwrap_err().code(), Code::Closed);
+    assert_eq!(producer.fd().unwrap_err().code(), Code::Closed);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn send_says_how_many_messages_found_room() {
     let (_consumer, mut producer, _) = pair::<Consumer, Producer>(&options);
     let payload = [0; 1024];
     let error = producer.send_all(&[(1, &payload[..]); 16], NOW).unwrap_err();
-    assert_eq!(error.code(), Code::WOULD_BLOCK);
+    assert_eq!(error.code(), Code::WouldBlock);
     assert!((1..16).contains(&error.progress()), "{} sent", error.progress());
     assert_eq!(producer.info().unwrap().sent, error.progress());
     assert!(producer.arm(1024).unwrap());
@@ -110,7 +110,7 @@ fn calls_are_answered_in_any_order_with_replies_and_errors() {
     let kept = request.call().unwrap();
     let request = server.receive(SECOND).unwrap();
     request.reply(20, request.payload(), NOW).unwrap();
-    assert_eq!(request.reply(20, b"", NOW).unwrap_err().code(), Code::MISUSE);
+    assert_eq!(request.reply(20, b"", NOW).unwrap_err().code(), Code::Misuse);
     server.reply_error(kept, 404, "no such thing", NOW).unwrap();
     let request = server.receive(SECOND).unwrap();
     assert_eq!((request.call(), request.message_type()), (None, 3));
@@ -124,8 +124,8 @@ fn calls_are_answered_in_any_order_with_replies_and_errors() {
     let reply = client.finish(first).unwrap();
     assert_eq!(reply.outcome, Outcome::Error { code: 404 });
     assert_eq!(reply.payload, b"no such thing");
-    assert_eq!(client.finish(first).unwrap_err().code(), Code::MISUSE);
-    assert_eq!(client.finish_any(NOW).map(|_| ()).unwrap_err().code(), Code::MISUSE);
+    assert_eq!(client.finish(first).unwrap_err().code(), Code::Misuse);
+    assert_eq!(client.finish_any(NOW).map(|_| ()).unwrap_err().code(), Code::Misuse);
 }
 
 #[test]
@@ -134,11 +134,11 @@ fn a_call_ends_by_its_timeout_or_when_it_is_cancelled() {
     let soon = client.start(1, b"", Duration::from_millis(1)).unwrap();
     let finished = client.finish_any(SECOND).unwrap();
     assert_eq!(finished.call, soon);
-    assert_eq!(finished.reply.unwrap_err().code(), Code::TIMED_OUT);
+    assert_eq!(finished.reply.unwrap_err().code(), Code::TimedOut);
     let cancelled = client.start(1, b"", FOREVER).unwrap();
-    assert_eq!(client.finish_any(NOW).map(|_| ()).unwrap_err().code(), Code::WOULD_BLOCK);
+    assert_eq!(client.finish_any(NOW).map(|_| ()).unwrap_err().code(), Code::WouldBlock);
     client.cancel(cancelled).unwrap();
-    assert_eq!(client.finish(cancelled).unwrap_err().code(), Code::MISUSE);
+    assert_eq!(client.finish(cancelled).unwrap_err().code(), Code::Misuse);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_late_reply_is_delivered_where_it_was_asked_for() {
     let options = ChannelOptions { late_replies: true, ..Default::default() };
     let (mut server, mut client, _) = pair::<Duplex, Duplex>(&options);
     let call = client.start(1, b"", Duration::from_millis(1)).unwrap();
-    assert_eq!(client.finish(call).unwrap_err().code(), Code::TIMED_OUT);
+    assert_eq!(client.finish(call).unwrap_err().code(), Code::TimedOut);
     server.receive(SECOND).unwrap().reply(2, b"late", NOW).unwrap();
     let finished = client.finish_any(SECOND).unwrap();
     assert_eq!(finished.call, call);
@@ -172,7 +172,7 @@ fn a_successor_takes_the_listener_over() {
     let options = ChannelOptions::default();
     let mut old = Listener::open(&path, &options).unwrap();
     assert!(old.fd().is_ok());
-    assert_eq!(old.accept::<Consumer>(&options, NOW).unwrap_err().code(), Code::WOULD_BLOCK);
+    assert_eq!(old.accept::<Consumer>(&options, NOW).unwrap_err().code(), Code::WouldBlock);
     let mut new = thread::scope(|scope| {
         let taking = scope.spawn(|| Listener::take_over(&path, &options, SECOND).unwrap());
         while old.tend().is_ok() {
@@ -180,8 +180,8 @@ fn a_successor_takes_the_listener_over() {
         }
         taking.join().unwrap()
     });
-    assert_eq!(old.tend().unwrap_err().code(), Code::CLOSED);
-    assert_eq!(old.fd().unwrap_err().code(), Code::CLOSED);
+    assert_eq!(old.tend().unwrap_err().code(), Code::Closed);
+    assert_eq!(old.fd().unwrap_err().code(), Code::Closed);
     thread::scope(|scope| {
         scope.spawn(|| Producer::connect(&path, &options, SECOND).unwrap());
         new.accept::<Consumer>(&options, SECOND).unwrap();
@@ -193,6 +193,6 @@ fn a_channel_to_nobody_is_refused_in_words() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("socket");
     let error = Duplex::connect(&path, &Default::default(), NOW).unwrap_err();
-    assert_eq!(error.code(), Code::NO_BUS);
+    assert_eq!(error.code(), Code::NoBus);
     assert!(error.message().contains(path.to_str().unwrap()), "{error}");
 }

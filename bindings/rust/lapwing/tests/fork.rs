@@ -44,7 +44,7 @@ fn every_call_in_a_child_answers_forked_and_the_parent_notices_nothing() {
             subscriber.read(&mut Batch::new(1), FOREVER).unwrap_err().code(),
         ];
         drop((publisher, subscriber));
-        i32::from(codes != [Code::FORKED; 3])
+        i32::from(codes != [Code::Forked; 3])
     });
     assert_eq!(code, 0);
     assert_eq!(publisher.publish(&2u64, FOREVER).unwrap(), 2);

@@ -67,7 +67,7 @@ fn publish_read_take_and_the_end_of_a_wait_allocate_nothing() {
             publisher.publish(&rows[0], FOREVER).unwrap();
             assert!(subscriber.read_one::<[u8; 56]>(FOREVER).unwrap().is_some());
             let error = subscriber.read_one::<[u8; 56]>(lapwing::NOW).unwrap_err();
-            assert_eq!(error.code(), Code::WOULD_BLOCK);
+            assert_eq!(error.code(), Code::WouldBlock);
             assert!(subscriber.read(&mut batch, lapwing::NOW).is_err());
         }
     });

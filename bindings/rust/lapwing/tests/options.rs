@@ -55,14 +55,14 @@ fn zero_is_zero_and_refused_where_it_has_no_meaning() {
     ];
     for (name, options) in subscribers {
         let error = Subscriber::open(&options).unwrap_err();
-        assert_eq!(error.code(), Code::INVALID_ARGUMENT);
+        assert_eq!(error.code(), Code::InvalidArgument);
         assert!(error.message().contains(name), "{error}");
     }
     let bus = tempfile::tempdir().unwrap();
     let directory = bus.path().into();
     let options = PublisherOptions { directory, sync_interval: zero, ..Default::default() };
     let error = Publisher::open(&options, NOW).unwrap_err();
-    assert_eq!(error.code(), Code::INVALID_ARGUMENT);
+    assert_eq!(error.code(), Code::InvalidArgument);
     assert!(error.message().contains("sync_interval"), "{error}");
 }
 

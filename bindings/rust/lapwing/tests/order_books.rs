@@ -97,7 +97,7 @@ fn what_was_not_seen_has_no_book_and_no_level() {
     let (books, _) = books_of(&[event(b'A', b'B', 1, 100, 5)]);
     let other = BookKey { instrument_id: 8, ..KEY };
     assert_eq!(books.find(other).unwrap(), None);
-    assert_eq!(books.orders(KEY, BookSide::Ask, 0).unwrap_err().code(), Code::NOT_FOUND);
+    assert_eq!(books.orders(KEY, BookSide::Ask, 0).unwrap_err().code(), Code::NotFound);
     assert_eq!(books.find(KEY).unwrap().unwrap().ask, None);
 }
 
@@ -121,6 +121,6 @@ fn a_batch_that_does_not_follow_is_refused_and_changes_nothing() {
     let mut subscriber = Subscriber::open(&options).unwrap();
     let mut batch = Batch::new(8);
     while !matches!(subscriber.read(&mut batch, FOREVER).unwrap(), Chunk::Records(_)) {}
-    assert_eq!(books.take(&batch).unwrap_err().code(), Code::MISUSE);
+    assert_eq!(books.take(&batch).unwrap_err().code(), Code::Misuse);
     assert_eq!(books.info().unwrap(), before);
 }

@@ -99,7 +99,7 @@ fn a_batch_gives_its_rows_in_place() {
         let quotes = rows.as_slice::<Quote>().unwrap();
         assert!(rows.iter().eq(quotes.iter().map(Quote::as_bytes)));
         assert_eq!(rows.last(), Some(seen.len() as u64 + quotes.len() as u64));
-        assert_eq!(rows.as_slice::<[u8; 8]>().unwrap_err().code(), Code::RECORD_SIZE);
+        assert_eq!(rows.as_slice::<[u8; 8]>().unwrap_err().code(), Code::RecordSize);
         seen.extend_from_slice(quotes);
     }
     assert_eq!(seen, (1..=10).map(quote).collect::<Vec<_>>());
@@ -125,7 +125,7 @@ fn a_batch_grows_to_the_rows_of_the_bus_and_a_fixed_one_does_not() {
     let mut fixed = Batch::fixed(3, 4087);
     assert!(matches!(subscriber.read(&mut fixed, FOREVER), Ok(Chunk::Event(_))));
     let error = subscriber.read(&mut fixed, FOREVER).unwrap_err();
-    assert_eq!((error.code(), fixed.row_bytes()), (Code::TOO_SMALL, 4088));
+    assert_eq!((error.code(), fixed.row_bytes()), (Code::TooSmall, 4088));
     assert!(fixed.chunk().is_none());
 
     let mut grown = Batch::new(3);
@@ -139,10 +139,10 @@ fn a_struct_of_another_size_is_refused_and_takes_nothing() {
     let bus = tempfile::tempdir().unwrap();
     let mut publisher = publisher_of_quotes(&bus);
     let error = publisher.publish(&7u64, NOW).unwrap_err();
-    assert_eq!((error.code(), error.progress()), (Code::RECORD_SIZE, 0));
+    assert_eq!((error.code(), error.progress()), (Code::RecordSize, 0));
     let error = publisher.publish_bytes(&[0; 25], 24, NOW).unwrap_err();
-    assert_eq!(error.code(), Code::INVALID_ARGUMENT);
-    assert_eq!(publisher.publish_bytes(&[0; 25], 0, NOW).unwrap_err().code(), Code::RECORD_SIZE);
+    assert_eq!(error.code(), Code::InvalidArgument);
+    assert_eq!(publisher.publish_bytes(&[0; 25], 0, NOW).unwrap_err().code(), Code::RecordSize);
     assert_eq!(publisher.info().unwrap().head, 0);
     publisher.publish(&quote(1), NOW).unwrap();
 
@@ -150,7 +150,7 @@ fn a_struct_of_another_size_is_refused_and_takes_nothing() {
     let mut items = subscriber.items::<[u64; 2]>(FOREVER);
     assert!(matches!(items.next(), Some(Ok(Item::Event(_)))));
     let error = items.next().unwrap().unwrap_err();
-    assert_eq!(error.code(), Code::RECORD_SIZE);
+    assert_eq!(error.code(), Code::RecordSize);
     assert!(error.message().contains("24 bytes"), "{error}");
     assert!(items.next().is_none());
     assert_eq!(subscriber.read_one::<Quote>(FOREVER).unwrap().unwrap().0, 1);
@@ -178,7 +178,7 @@ fn a_subscriber_of_another_record_is_refused_by_the_field() {
     let mut subscriber = Subscriber::open(&options).unwrap();
     let mut items = subscriber.items::<Other>(FOREVER);
     let error = items.find_map(|item| item.err()).unwrap();
-    assert_eq!(error.code(), Code::RECORD_SIZE);
+    assert_eq!(error.code(), Code::RecordSize);
     assert!(error.message().contains("quantity") || error.message().contains("size"), "{error}");
     assert!(items.next().is_none());
 }
@@ -190,9 +190,9 @@ fn a_wait_ends_with_the_word_of_its_timeout_and_can_be_repeated() {
     let mut subscriber = from_the_oldest(&bus);
     let mut items = subscriber.items::<Quote>(Duration::from_millis(1));
     let mut error = || items.find_map(|item| item.err()).unwrap().code();
-    assert_eq!(error(), Code::TIMED_OUT);
-    assert_eq!(error(), Code::TIMED_OUT);
-    assert_eq!(subscriber.read_one::<Quote>(NOW).unwrap_err().code(), Code::WOULD_BLOCK);
+    assert_eq!(error(), Code::TimedOut);
+    assert_eq!(error(), Code::TimedOut);
+    assert_eq!(subscriber.read_one::<Quote>(NOW).unwrap_err().code(), Code::WouldBlock);
 }
 
 #[test]

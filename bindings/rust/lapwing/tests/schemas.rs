@@ -153,8 +153,8 @@ fn a_record_that_is_too_short_for_a_field_has_no_value_of_it() {
 #[test]
 fn a_schema_that_is_not_shipped_is_not_found() {
     let error = Schema::shipped("dbn.nothing").unwrap_err();
-    assert_eq!(error.code(), Code::NOT_FOUND);
+    assert_eq!(error.code(), Code::NotFound);
     assert!(error.message().contains("dbn.nothing"), "{error}");
     let nowhere = tempfile::tempdir().unwrap();
-    assert_eq!(Schema::of_bus(nowhere.path()).unwrap_err().code(), Code::NO_BUS);
+    assert_eq!(Schema::of_bus(nowhere.path()).unwrap_err().code(), Code::NoBus);
 }

@@ -47,7 +47,7 @@ fn a_cursor_goes_on_where_the_last_commit_was() {
 
     let mut cursor = Cursor::open(&path, false, NOW).unwrap();
     assert_eq!(cursor.last().unwrap(), None);
-    assert_eq!(Cursor::open(&path, false, NOW).unwrap_err().code(), Code::IN_USE);
+    assert_eq!(Cursor::open(&path, false, NOW).unwrap_err().code(), Code::InUse);
     let mut subscriber = from(Start::Oldest);
     assert_eq!((next_record(&mut subscriber), next_record(&mut subscriber)), (1, 2));
     let position = subscriber.position().unwrap();
@@ -73,8 +73,8 @@ fn a_position_within_a_batch_is_of_one_of_its_rows() {
     let mut batch = Batch::new(4);
     while !matches!(subscriber.read(&mut batch, FOREVER).unwrap(), Chunk::Records(_)) {}
     assert_eq!(subscriber.position_after(1).unwrap().sequence, 1);
-    assert_eq!(subscriber.position_after(9).unwrap_err().code(), Code::INVALID_ARGUMENT);
-    assert_eq!(subscriber.position_after(0).unwrap_err().code(), Code::INVALID_ARGUMENT);
+    assert_eq!(subscriber.position_after(9).unwrap_err().code(), Code::InvalidArgument);
+    assert_eq!(subscriber.position_after(0).unwrap_err().code(), Code::InvalidArgument);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn history_reads_and_finds_what_was_published() {
         seen.extend_from_slice(rows.as_slice().unwrap());
     }
     assert_eq!(seen, (1..=300).collect::<Vec<u64>>());
-    assert_eq!(history.read(301, &mut batch).unwrap_err().code(), Code::WOULD_BLOCK);
+    assert_eq!(history.read(301, &mut batch).unwrap_err().code(), Code::WouldBlock);
 
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
     assert!((1..=301).contains(&history.find_time(now).unwrap()));
@@ -117,8 +117,8 @@ fn a_view_has_the_rows_of_a_finished_segment_and_outlives_its_history() {
     }
     assert_eq!(view.get_as::<u64>(0).unwrap(), &3);
     assert_eq!(view.get(view.len()), None);
-    assert_eq!(view.get_as::<u64>(view.len()).unwrap_err().code(), Code::INVALID_ARGUMENT);
-    assert_eq!(view.get_as::<u32>(0).unwrap_err().code(), Code::RECORD_SIZE);
+    assert_eq!(view.get_as::<u64>(view.len()).unwrap_err().code(), Code::InvalidArgument);
+    assert_eq!(view.get_as::<u32>(0).unwrap_err().code(), Code::RecordSize);
 }
 
 #[test]
@@ -126,5 +126,5 @@ fn the_segment_that_grows_is_read_and_not_mapped() {
     let bus = tempfile::tempdir().unwrap();
     let _publisher = bus_of_numbers(bus.path(), 10);
     let mut history = History::open(bus.path()).unwrap();
-    assert_eq!(history.map(1..=10).unwrap_err().code(), Code::WOULD_BLOCK);
+    assert_eq!(history.map(1..=10).unwrap_err().code(), Code::WouldBlock);
 }

@@ -99,7 +99,7 @@ async fn a_stream_of_a_subscriber_that_spins_is_refused() {
         ..Default::default()
     };
     let error = Subscriber::open(&options).unwrap().into_stream::<u64>().map(|_| ()).unwrap_err();
-    assert_eq!(error.code(), Code::INVALID_ARGUMENT);
+    assert_eq!(error.code(), Code::InvalidArgument);
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn a_channel_is_ready_when_a_message_is_there() {
     while seen.len() < 20 {
         match consumer.receive(&mut payload, NOW) {
             Ok(message_type) => seen.push(message_type),
-            Err(error) if error.code() == Code::WOULD_BLOCK => consumer.ready(0).await.unwrap(),
+            Err(error) if error.code() == Code::WouldBlock => consumer.ready(0).await.unwrap(),
             Err(error) => panic!("{error}"),
         }
     }

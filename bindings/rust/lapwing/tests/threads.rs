@@ -43,7 +43,7 @@ fn an_interrupt_ends_the_wait_of_another_thread_or_the_next_one() {
     });
     assert!(interrupter.interrupt());
     let (mut subscriber, code) = waits.join().unwrap();
-    assert_eq!(code, Code::INTERRUPTED);
+    assert_eq!(code, Code::Interrupted);
 
     assert!(interrupter.interrupt());
     let mut batch = Batch::new(1);
@@ -52,7 +52,7 @@ fn an_interrupt_ends_the_wait_of_another_thread_or_the_next_one() {
             break error.code();
         }
     };
-    assert_eq!(code, Code::INTERRUPTED);
+    assert_eq!(code, Code::Interrupted);
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn an_interrupter_does_not_keep_its_handle_open() {
     let path = directory.path().join("socket");
     let listener = Listener::open(&path, &Default::default()).unwrap();
     let interrupter = listener.interrupter();
-    assert_eq!(Listener::open(&path, &Default::default()).unwrap_err().code(), Code::IN_USE);
+    assert_eq!(Listener::open(&path, &Default::default()).unwrap_err().code(), Code::InUse);
     drop(listener);
     Listener::open(&path, &Default::default()).unwrap();
     assert!(!interrupter.interrupt());

@@ -58,7 +58,7 @@ fn subscriber(bus: &Path) -> Subscriber {
 #[track_caller]
 fn is_refused<T: std::fmt::Debug>(result: Result<T, Error>, words: &str) {
     let error = result.unwrap_err();
-    assert_eq!(error.code(), Code::RECORD_SIZE);
+    assert_eq!(error.code(), Code::RecordSize);
     assert!(error.message().contains(words), "{error}");
 }
 
@@ -202,7 +202,7 @@ fn a_bus_that_was_replaced_has_its_own_schema() {
     let bus = directory.path().join("bus");
     publish_one(&bus, &PairOld { first: 1, old: 2 });
     let mut subscriber = subscriber(&bus);
-    assert_eq!(subscriber.schema().unwrap_err().code(), Code::MISUSE);
+    assert_eq!(subscriber.schema().unwrap_err().code(), Code::Misuse);
     read_to(&mut subscriber, EventKind::Session);
     let mut batch = Batch::new(16);
     let Chunk::Records(before) = subscriber.read(&mut batch, FOREVER).unwrap() else {
