@@ -1,8 +1,7 @@
 //! Steps with listeners and channels. A step that the role does not have does not compile: misuse.
 
 use lapwing::{
-    Channel, ChannelOptions, Consumer, Duplex, Listener, Outcome, Producer, Reply, Side as _,
-    Timeout,
+    Channel, ChannelOptions, Consumer, Duplex, Listener, Outcome, Producer, Reply, Timeout,
 };
 
 use crate::answer::{ok, Answer, Failure};

@@ -9,8 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lapwing::{
-    Batch, Books, Chunk, Consumer, History, Listener, Producer, Publisher, PublisherOptions, Side,
-    Start, Subscriber, SubscriberOptions, FOREVER, NOW,
+    Batch, Books, Chunk, Consumer, History, Listener, Producer, Publisher, PublisherOptions, Start,
+    Subscriber, SubscriberOptions, FOREVER, NOW,
 };
 
 use crate::answer::{ok, Answer, Failure};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lapwing::{
     Batch, ChannelOptions, Chunk, Consumer, Listener, OnGap, Producer, Publisher, PublisherOptions,
-    Side, Start, Subscriber, SubscriberOptions, Wait, FOREVER, NOW,
+    Start, Subscriber, SubscriberOptions, Wait, FOREVER, NOW,
 };
 
 use crate::answer::{ok, Answer, Failure};

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use lapwing::{ChannelOptions, Duplex, Outcome, Side};
+use lapwing::{ChannelOptions, Duplex, Outcome};
 
 const SQUARE: u32 = 1;
 

@@ -79,9 +79,9 @@ mod types;
 pub use batch::{Batch, Chunk, Rows};
 pub use books::{Book, BookKey, Books, BooksInfo, Level, Order, Side as BookSide};
 pub use channel::{
-    Call, Channel, ChannelInfo, ChannelOptions, ChannelRole, Claim, Consumer, Duplex, Finished,
-    Incoming, IncomingMessages, Listener, Message, Messages, Outcome, Producer, Reply, Request,
-    Side,
+    Call, Channel, ChannelEnd, ChannelInfo, ChannelOptions, ChannelRole, Claim, Consumer, Duplex,
+    Finished, Incoming, IncomingMessages, Listener, Message, Messages, Outcome, Producer, Reply,
+    Request,
 };
 pub use cursor::{Commit, Cursor};
 pub use error::{Code, Error, Result};

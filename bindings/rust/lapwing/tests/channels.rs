@@ -1,31 +1,41 @@
 //! Channels in one process: both sides of each kind.
 
 use lapwing::{
-    Channel, ChannelOptions, ChannelRole, Code, Consumer, Duplex, Listener, Outcome, Producer,
-    Side, FOREVER, NOW,
+    Channel, ChannelEnd, ChannelOptions, ChannelRole, Code, Consumer, Duplex, Listener, Outcome,
+    Producer, Result, FOREVER, NOW,
 };
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
 
 const SECOND: Duration = Duration::from_secs(10); // until a test fails
 
-fn pair<Serving: Side + Send, Connecting: Side + Send>(
+fn pair<Serving: ChannelEnd, Connecting: Send>(
     options: &ChannelOptions,
+    connect: fn(&Path, &ChannelOptions) -> Result<Connecting>,
 ) -> (Serving, Connecting, TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("socket");
     let mut listener = Listener::open(&path, options).unwrap();
     thread::scope(|scope| {
-        let connecting = scope.spawn(|| Connecting::connect(&path, options, SECOND).unwrap());
+        let connecting = scope.spawn(|| connect(&path, options).unwrap());
         let serving = listener.accept(options, SECOND).unwrap();
         (serving, connecting.join().unwrap(), directory)
     })
 }
 
+fn one_way(options: &ChannelOptions) -> (Consumer, Producer, TempDir) {
+    pair(options, |path, options| Producer::connect(path, options, SECOND))
+}
+
+fn both_ways(options: &ChannelOptions) -> (Duplex, Duplex, TempDir) {
+    pair(options, |path, options| Duplex::connect(path, options, SECOND))
+}
+
 #[test]
 fn messages_come_in_order_and_again_until_they_are_released() {
-    let (mut consumer, mut producer, _) = pair::<Consumer, Producer>(&Default::default());
+    let (mut consumer, mut producer, _) = one_way(&Default::default());
     producer.send(7, b"one", NOW).unwrap();
     producer.send_all(&[(8, b"two"), (9, b"")], NOW).unwrap();
 
@@ -49,7 +59,7 @@ fn messages_come_in_order_and_again_until_they_are_released() {
 
 #[test]
 fn a_claim_is_sent_when_it_is_committed_and_only_then() {
-    let (mut consumer, mut producer, _) = pair::<Consumer, Producer>(&Default::default());
+    let (mut consumer, mut producer, _) = one_way(&Default::default());
     let mut claim = producer.claim(8, NOW).unwrap();
     claim.copy_from_slice(b"dropped.");
     drop(claim);
@@ -74,7 +84,7 @@ fn a_claim_is_sent_when_it_is_committed_and_only_then() {
 
 #[test]
 fn an_iterator_of_messages_ends_at_close() {
-    let (mut consumer, mut producer, _) = pair::<Consumer, Producer>(&Default::default());
+    let (mut consumer, mut producer, _) = one_way(&Default::default());
     for n in 0..5u32 {
         producer.send(n, &n.to_le_bytes(), NOW).unwrap();
     }
@@ -89,7 +99,7 @@ fn an_iterator_of_messages_ends_at_close() {
 #[test]
 fn send_says_how_many_messages_found_room() {
     let options = ChannelOptions { capacity: 4096, message_bytes_max: 1024, ..Default::default() };
-    let (_consumer, mut producer, _) = pair::<Consumer, Producer>(&options);
+    let (_consumer, mut producer, _) = one_way(&options);
     let payload = [0; 1024];
     let error = producer.send_all(&[(1, &payload[..]); 16], NOW).unwrap_err();
     assert_eq!(error.code(), Code::WouldBlock);
@@ -100,7 +110,7 @@ fn send_says_how_many_messages_found_room() {
 
 #[test]
 fn calls_are_answered_in_any_order_with_replies_and_errors() {
-    let (mut server, mut client, _) = pair::<Duplex, Duplex>(&Default::default());
+    let (mut server, mut client, _) = both_ways(&Default::default());
     let first = client.start(1, b"first", SECOND).unwrap();
     let second = client.start(2, b"second", SECOND).unwrap();
     client.send(3, b"one-way", NOW).unwrap();
@@ -130,7 +140,7 @@ fn calls_are_answered_in_any_order_with_replies_and_errors() {
 
 #[test]
 fn a_call_ends_by_its_timeout_or_when_it_is_cancelled() {
-    let (_server, mut client, _) = pair::<Duplex, Duplex>(&Default::default());
+    let (_server, mut client, _) = both_ways(&Default::default());
     let soon = client.start(1, b"", Duration::from_millis(1)).unwrap();
     let finished = client.finish_any(SECOND).unwrap();
     assert_eq!(finished.call, soon);
@@ -144,7 +154,7 @@ fn a_call_ends_by_its_timeout_or_when_it_is_cancelled() {
 #[test]
 fn a_late_reply_is_delivered_where_it_was_asked_for() {
     let options = ChannelOptions { late_replies: true, ..Default::default() };
-    let (mut server, mut client, _) = pair::<Duplex, Duplex>(&options);
+    let (mut server, mut client, _) = both_ways(&options);
     let call = client.start(1, b"", Duration::from_millis(1)).unwrap();
     assert_eq!(client.finish(call).unwrap_err().code(), Code::TimedOut);
     server.receive(SECOND).unwrap().reply(2, b"late", NOW).unwrap();
@@ -157,7 +167,7 @@ fn a_late_reply_is_delivered_where_it_was_asked_for() {
 
 #[test]
 fn arm_says_whether_a_descriptor_may_be_waited_for() {
-    let (mut consumer, mut producer, _) = pair::<Consumer, Producer>(&Default::default());
+    let (mut consumer, mut producer, _) = one_way(&Default::default());
     let channel: &mut Channel = &mut consumer;
     assert!(channel.arm(0).unwrap());
     assert!(channel.fd().is_ok());

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lapwing::{
     dbn::Mbo, Batch, ChannelOptions, Chunk, Code, Consumer, EventKind, Listener, Producer,
-    Publisher, PublisherOptions, Side, Start, Subscriber, SubscriberOptions, FOREVER, NOW,
+    Publisher, PublisherOptions, Start, Subscriber, SubscriberOptions, FOREVER, NOW,
 };
 
 fn from_the_oldest(bus: &Path) -> SubscriberOptions {

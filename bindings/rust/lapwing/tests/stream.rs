@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use lapwing::{
     ChannelOptions, Code, Conflate, Consumer, EventKind, Item, Listener, Producer, Publisher,
-    PublisherOptions, Side, Start, Subscriber, SubscriberOptions, FOREVER, NOW,
+    PublisherOptions, Start, Subscriber, SubscriberOptions, FOREVER, NOW,
 };
 use tokio::time::timeout;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};

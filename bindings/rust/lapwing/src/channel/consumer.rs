@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use lapwing_sys as sys;
 
-use super::{payload_of, sealed, side, Channel};
+use super::{end, payload_of, sealed, Channel};
 use crate::error::Result;
 use crate::items::ended;
 use crate::timeout::Timeout;
@@ -35,7 +35,7 @@ pub struct Consumer {
 // SAFETY: `peeked` points into the channel's memory, which any thread may read, one at a time.
 unsafe impl Send for Consumer {}
 
-side!(Consumer);
+end!(Consumer);
 
 impl sealed::Sealed for Consumer {
     fn of(channel: Channel) -> Consumer {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use lapwing_sys as sys;
 
-use super::{outgoing, payload_of, sealed, send, side, Channel};
+use super::{end, outgoing, payload_of, sealed, send, Channel};
 use crate::error::Result;
 use crate::timeout::Timeout;
 
@@ -14,7 +14,7 @@ pub struct Duplex {
     channel: Channel,
 }
 
-side!(Duplex);
+end!(Duplex);
 
 impl sealed::Sealed for Duplex {
     fn of(channel: Channel) -> Duplex {
@@ -117,7 +117,7 @@ impl fmt::Debug for Request<'_> {
 }
 
 impl Duplex {
-    /// Calls the other side, and waits for its answer.
+    /// Calls the other end, and waits for its answer.
     ///
     /// Errors: timed-out, interrupted, misuse (the request is above the maximum), limit (too many
     /// calls are under way), and for good closed, peer-gone, corrupt.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lapwing_sys as sys;
 
-use super::{Channel, ChannelOptions, Side};
+use super::{Channel, ChannelEnd, ChannelOptions};
 use crate::error::Result;
 use crate::handle::{Handle, Interrupter};
 use crate::text::Text;
@@ -57,11 +57,11 @@ impl Listener {
     ///
     /// Errors: timed-out, would-block, interrupted, closed (handed over), invalid-argument, limit,
     /// no-space, system.
-    pub fn accept<S: Side>(
+    pub fn accept<E: ChannelEnd>(
         &mut self,
         options: &ChannelOptions,
         timeout: impl Into<Timeout>,
-    ) -> Result<S> {
+    ) -> Result<E> {
         let timeout = timeout.into();
         options.with_c(|given| {
             // SAFETY: the call copies the options.
@@ -69,7 +69,7 @@ impl Listener {
                 self.handle.bare(|_, listener| {
                     library.lapwing_listener_accept(
                         listener,
-                        S::ROLE.number(),
+                        E::ROLE.number(),
                         given,
                         timeout.ns(),
                         place,
@@ -77,7 +77,7 @@ impl Listener {
                     )
                 })
             })?;
-            Ok(S::of(Channel { handle }))
+            Ok(E::of(Channel { handle }))
         })
     }
 

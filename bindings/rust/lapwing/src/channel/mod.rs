@@ -68,7 +68,7 @@ pub struct ChannelInfo {
     pub late_replies: u64,
 }
 
-/// What the three kinds of sides have in common.
+/// What the three kinds of ends have in common.
 #[derive(Debug)]
 pub struct Channel {
     handle: Handle<sys::lapwing_channel>,
@@ -167,29 +167,33 @@ mod sealed {
     }
 }
 
-/// A side of a channel: [`Producer`], [`Consumer`] or [`Duplex`].
-pub trait Side: sealed::Sealed + Sized {
+/// An end of a channel: [`Producer`], [`Consumer`] or [`Duplex`]. [`Listener::accept`] returns one.
+pub trait ChannelEnd: sealed::Sealed + Sized {
     const ROLE: ChannelRole;
-
-    /// Connects to the side that listens at the path.
-    ///
-    /// Errors: no-bus (nothing is at the path), peer-gone (nobody listens), timed-out, refused,
-    /// not-permitted, invalid-argument, abi-mismatch, protocol, no-space, limit, unsupported,
-    /// system.
-    fn connect(
-        path: impl AsRef<Path>,
-        options: &ChannelOptions,
-        timeout: impl Into<Timeout>,
-    ) -> Result<Self> {
-        Channel::connect(path.as_ref(), Self::ROLE, options, timeout.into()).map(Self::of)
-    }
 }
 
-/// Makes a struct around a `Channel` a side.
-macro_rules! side {
+/// Makes a struct around a `Channel` an end.
+macro_rules! end {
     ($type:ident) => {
-        impl crate::channel::Side for $type {
+        impl crate::channel::ChannelEnd for $type {
             const ROLE: crate::channel::ChannelRole = crate::channel::ChannelRole::$type;
+        }
+
+        impl $type {
+            /// Connects to the process that listens at the path.
+            ///
+            /// Errors: no-bus (nothing is at the path), peer-gone (nobody listens), timed-out,
+            /// refused, not-permitted, invalid-argument, abi-mismatch, protocol, no-space, limit,
+            /// unsupported, system.
+            pub fn connect(
+                path: impl AsRef<std::path::Path>,
+                options: &crate::channel::ChannelOptions,
+                timeout: impl Into<crate::timeout::Timeout>,
+            ) -> crate::error::Result<$type> {
+                use crate::channel::{sealed::Sealed, Channel, ChannelRole};
+                let timeout = timeout.into();
+                Channel::connect(path.as_ref(), ChannelRole::$type, options, timeout).map($type::of)
+            }
         }
 
         impl std::ops::Deref for $type {
@@ -207,7 +211,7 @@ macro_rules! side {
         }
     };
 }
-use side;
+use end;
 
 /// A message for the library, whose payload it copies.
 fn outgoing(message_type: u32, payload: &[u8]) -> sys::lapwing_message {

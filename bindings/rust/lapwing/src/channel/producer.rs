@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr;
 use std::slice;
 
-use super::{sealed, send, side, Channel};
+use super::{end, sealed, send, Channel};
 use crate::error::Result;
 use crate::timeout::Timeout;
 
@@ -14,7 +14,7 @@ pub struct Producer {
     channel: Channel,
 }
 
-side!(Producer);
+end!(Producer);
 
 impl sealed::Sealed for Producer {
     fn of(channel: Channel) -> Producer {
