@@ -73,31 +73,29 @@ pub fn publisher(verb: &str, step: &Step, objects: &Objects) -> Answer {
 }
 
 fn options(step: &Step) -> Result<PublisherOptions, Failure> {
-    let defaults = PublisherOptions::default();
-    Ok(PublisherOptions {
-        directory: step.text_or_empty("directory").into(),
-        name: step.text_or_empty("name"),
-        schema_name: step.text_or_empty("schema_name"),
-        schema: step.text_or_empty("schema"),
-        record_bytes: step.number_or("record_bytes", 0)?,
-        capacity: step.number_or("capacity", 0)?,
-        no_journal: step.flag("no_journal"),
-        resume: step.flag("resume"),
-        segment_bytes: step.number_or("segment_bytes", defaults.segment_bytes)?,
-        sync_interval: step.limit_or("sync_interval_ms", defaults.sync_interval)?,
-        retain_bytes: step.number_or("retain_bytes", 0)?,
-        on_journal_lag: step.one_of(
-            "on_journal_lag",
-            &[("wait", OnJournalLag::Wait), ("shed", OnJournalLag::Shed)],
-        )?,
-        on_journal_failure: step.one_of(
-            "on_journal_failure",
-            &[("continue", OnJournalFailure::Continue), ("stop", OnJournalFailure::Stop)],
-        )?,
-        source_id: step.number_or("source_id", 0)?,
-        source_offset: step.number_or("source_offset", 0)?,
-        ..defaults
-    })
+    let on_journal_lag = [("wait", OnJournalLag::Wait), ("shed", OnJournalLag::Shed)];
+    let on_journal_failure =
+        [("continue", OnJournalFailure::Continue), ("stop", OnJournalFailure::Stop)];
+    let mut options = PublisherOptions::new(step.text_or_empty("directory"))
+        .name(step.text_or_empty("name"))
+        .schema_name(step.text_or_empty("schema_name"))
+        .schema(step.text_or_empty("schema"))
+        .record_bytes(step.number_or("record_bytes", 0)?)
+        .capacity(step.number_or("capacity", 0)?)
+        .no_journal(step.flag("no_journal"))
+        .resume(step.flag("resume"))
+        .retain_bytes(step.number_or("retain_bytes", 0)?)
+        .on_journal_lag(step.one_of("on_journal_lag", &on_journal_lag)?)
+        .on_journal_failure(step.one_of("on_journal_failure", &on_journal_failure)?)
+        .source_id(step.number_or("source_id", 0)?)
+        .source_offset(step.number_or("source_offset", 0)?);
+    if step.has("segment_bytes") {
+        options = options.segment_bytes(step.number("segment_bytes")?);
+    }
+    if let Some(interval) = step.limit("sync_interval_ms")? {
+        options = options.sync_interval(interval);
+    }
+    Ok(options)
 }
 
 /// Always says how far it came.

@@ -45,19 +45,27 @@ pub fn listener(verb: &str, step: &Step, objects: &Objects) -> Answer {
 }
 
 fn options(step: &Step) -> Result<ChannelOptions, Failure> {
-    let defaults = ChannelOptions::default();
-    Ok(ChannelOptions {
-        name: step.text_or_empty("name"),
-        capacity: step.number_or("capacity", defaults.capacity)?,
-        message_bytes_max: step.number_or("message_bytes_max", defaults.message_bytes_max)?,
-        call_window: step.number_or("call_window", defaults.call_window)?,
-        wait: step.one_of("wait", WAITS)?,
-        aligned: step.flag("aligned"),
-        peer_uid: if step.has("peer_uid") { Some(step.number("peer_uid")?) } else { None },
-        late_replies: step.flag("late_replies"),
-        retry: step.limit_or("retry_ms", defaults.retry)?,
-        ..defaults
-    })
+    let mut options = ChannelOptions::new()
+        .name(step.text_or_empty("name"))
+        .wait(step.one_of("wait", WAITS)?)
+        .aligned(step.flag("aligned"))
+        .late_replies(step.flag("late_replies"));
+    if step.has("capacity") {
+        options = options.capacity(step.number("capacity")?);
+    }
+    if step.has("message_bytes_max") {
+        options = options.message_bytes_max(step.number("message_bytes_max")?);
+    }
+    if step.has("call_window") {
+        options = options.call_window(step.number("call_window")?);
+    }
+    if step.has("peer_uid") {
+        options = options.peer_uid(step.number("peer_uid")?);
+    }
+    if let Some(retry) = step.limit("retry_ms")? {
+        options = options.retry(retry);
+    }
+    Ok(options)
 }
 
 fn put(mut side: Side, step: &Step, objects: &Objects) -> Answer {

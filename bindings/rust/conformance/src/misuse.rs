@@ -66,13 +66,10 @@ pub fn name_of<T>(result: lapwing::Result<T>) -> &'static str {
 
 /// A bus with a journal.
 fn options_at(directory: &str) -> PublisherOptions {
-    PublisherOptions {
-        directory: directory.into(),
-        record_bytes: RECORD_BYTES as u32,
-        capacity: 16384,
-        segment_bytes: SEGMENT_BYTES,
-        ..Default::default()
-    }
+    PublisherOptions::new(directory)
+        .record_bytes(RECORD_BYTES as u32)
+        .capacity(16384)
+        .segment_bytes(SEGMENT_BYTES)
 }
 
 pub fn publisher_at(directory: &str) -> lapwing::Result<Publisher> {
@@ -80,8 +77,7 @@ pub fn publisher_at(directory: &str) -> lapwing::Result<Publisher> {
 }
 
 pub fn subscriber_of(directory: &str, start: Start) -> lapwing::Result<Subscriber> {
-    let options =
-        SubscriberOptions { directory: directory.into(), start, ..SubscriberOptions::default() };
+    let options = SubscriberOptions::new(directory).start(start);
     Subscriber::open(&options)
 }
 

@@ -35,24 +35,20 @@ pub fn run(verb: &str, step: &Step) -> Answer {
 }
 
 fn subscriber_of(directory: &str) -> Result<Subscriber, Failure> {
-    Ok(Subscriber::open(&SubscriberOptions {
-        directory: directory.into(),
-        start: Start::Oldest,
-        on_gap: OnGap::Skip, // there is no journal, and no gap
-        wait: Wait::Busy,
-        reattach: Some(START_MAX),
-        ..Default::default()
-    })?)
+    Ok(Subscriber::open(
+        &SubscriberOptions::new(directory)
+            .start(Start::Oldest)
+            .on_gap(OnGap::Skip)
+            .wait(Wait::Busy)
+            .reattach(START_MAX),
+    )?)
 }
 
 fn publisher_at(directory: &str, capacity: u64) -> Result<Publisher, Failure> {
-    let options = PublisherOptions {
-        directory: directory.into(),
-        record_bytes: RECORD_BYTES as u32,
-        capacity,
-        no_journal: true,
-        ..Default::default()
-    };
+    let options = PublisherOptions::new(directory)
+        .record_bytes(RECORD_BYTES as u32)
+        .capacity(capacity)
+        .no_journal(true);
     Ok(Publisher::open(&options, START_MAX)?)
 }
 
@@ -176,7 +172,7 @@ fn ping(step: &Step) -> Answer {
 }
 
 fn channel_options() -> ChannelOptions {
-    ChannelOptions { wait: Wait::Busy, retry: Some(START_MAX), ..Default::default() }
+    ChannelOptions::new().wait(Wait::Busy).retry(START_MAX)
 }
 
 fn channel_echo(step: &Step) -> Answer {

@@ -74,16 +74,12 @@ impl Step {
         Ok(Duration::from_millis(self.number(key)?))
     }
 
-    /// An option that is a duration, of which `None` is no limit.
-    pub fn limit_or(
-        &self,
-        key: &str,
-        otherwise: Option<Duration>,
-    ) -> Result<Option<Duration>, Failure> {
+    /// An option that is a duration, if it is given; `Some(None)` is no limit.
+    pub fn limit(&self, key: &str) -> Result<Option<Option<Duration>>, Failure> {
         match self.given(key) {
-            None => Ok(otherwise),
-            Some("forever") => Ok(None),
-            Some(_) => self.milliseconds(key).map(Some),
+            None => Ok(None),
+            Some("forever") => Ok(Some(None)),
+            Some(_) => Ok(Some(Some(self.milliseconds(key)?))),
         }
     }
 

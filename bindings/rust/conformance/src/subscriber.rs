@@ -3,8 +3,7 @@
 use std::os::fd::AsRawFd;
 
 use lapwing::{
-    Batch, Chunk, Conflate, EventKind, OnGap, Start, Subscriber, SubscriberOptions, Timeout, Wait,
-    FOREVER,
+    Batch, Chunk, EventKind, OnGap, Start, Subscriber, SubscriberOptions, Timeout, Wait, FOREVER,
 };
 
 use crate::answer::{ok, Answer, Failure};
@@ -67,33 +66,37 @@ fn options(step: &Step, objects: &Objects) -> Result<SubscriberOptions, Failure>
         ("stop", OnGap::Stop),
         ("snapshot", OnGap::Snapshot),
     ];
-    let defaults = SubscriberOptions::default();
-    let conflate = match step.has("conflate_ms") {
-        true => Some(Conflate {
-            interval: step.milliseconds("conflate_ms")?,
-            keys_max: step.number_or("conflate_keys_max", Conflate::default().keys_max)?,
-        }),
-        false => None,
-    };
-    let instruments = step.given("instruments").map(|list| list.split(',').map(str::to_owned));
-    Ok(SubscriberOptions {
-        directory: step.text_or_empty("directory").into(),
-        name: step.text_or_empty("name"),
-        start,
-        on_gap: step.one_of("on_gap", on_gap)?,
-        wait: step.one_of("wait", WAITS)?,
-        end_at_close: step.flag("end_at_close"),
-        conflate,
-        fold: step.text_or_empty("fold"),
-        expect: step.text_or_empty("expect"),
-        instruments: instruments.map_or(Vec::new(), Iterator::collect),
-        reattach: step.limit_or("reattach_ms", defaults.reattach)?,
-        flush_timeout: step.limit_or("flush_timeout_ms", defaults.flush_timeout)?,
-        stale_after: step.limit_or("stale_after_ms", defaults.stale_after)?,
-        behind_records: step.number_or("behind_records", 0)?,
-        behind_time: step.limit_or("behind_ms", defaults.behind_time)?,
-        ..defaults
-    })
+    let mut options = SubscriberOptions::new(step.text_or_empty("directory"))
+        .name(step.text_or_empty("name"))
+        .start(start)
+        .on_gap(step.one_of("on_gap", on_gap)?)
+        .wait(step.one_of("wait", WAITS)?)
+        .end_at_close(step.flag("end_at_close"))
+        .fold(step.text_or_empty("fold"))
+        .expect(step.text_or_empty("expect"))
+        .behind_records(step.number_or("behind_records", 0)?);
+    if let Some(instruments) = step.given("instruments") {
+        options = options.instruments(instruments.split(','));
+    }
+    if step.has("conflate_ms") {
+        options = options.conflate(step.milliseconds("conflate_ms")?);
+    }
+    if step.has("conflate_keys_max") {
+        options = options.conflate_keys_max(step.number("conflate_keys_max")?);
+    }
+    if let Some(reattach) = step.limit("reattach_ms")? {
+        options = options.reattach(reattach);
+    }
+    if let Some(flush_timeout) = step.limit("flush_timeout_ms")? {
+        options = options.flush_timeout(flush_timeout);
+    }
+    if let Some(stale_after) = step.limit("stale_after_ms")? {
+        options = options.stale_after(stale_after);
+    }
+    if let Some(behind_time) = step.limit("behind_ms")? {
+        options = options.behind_time(behind_time);
+    }
+    Ok(options)
 }
 
 /// The line of one batch.

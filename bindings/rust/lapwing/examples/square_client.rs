@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let Some(path) = arguments.next() else { return Err("usage: square_client PATH N...".into()) };
 
     let second = Duration::from_secs(1);
-    let options = ChannelOptions { retry: Some(10 * second), ..Default::default() };
+    let options = ChannelOptions::new().retry(10 * second);
     let mut server = Duplex::connect(path, &options, 10 * second)?;
     let mut asked = HashMap::new();
     for argument in arguments {

@@ -16,12 +16,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let key = BookKey { publisher_id: publisher.parse()?, instrument_id: instrument.parse()? };
 
-    let mut subscriber = Subscriber::open(&SubscriberOptions {
-        directory: bus.into(),
-        start: Start::Oldest,
-        end_at_close: true,
-        ..Default::default()
-    })?;
+    let mut subscriber =
+        Subscriber::open(&SubscriberOptions::new(bus).start(Start::Oldest).end_at_close(true))?;
     let mut books = Books::new()?;
     let mut batch = Batch::new(1); // of one row: no top is passed over
     let mut last = None;

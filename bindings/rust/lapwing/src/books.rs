@@ -93,7 +93,7 @@ pub struct BooksInfo {
 /// # use lapwing::*;
 /// # fn main() -> lapwing::Result<()> {
 /// let mut subscriber =
-///     Subscriber::open(&SubscriberOptions { directory: "./es".into(), ..Default::default() })?;
+///     Subscriber::open(&SubscriberOptions::new("./es"))?;
 /// let mut books = Books::new()?;
 /// let mut batch = Batch::new(4096);
 /// loop {

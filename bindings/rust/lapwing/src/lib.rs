@@ -8,15 +8,11 @@
 //! use lapwing::{Item, Publisher, PublisherOptions, Start, Subscriber, SubscriberOptions, FOREVER};
 //!
 //! # fn main() -> lapwing::Result<()> {
-//! let options = PublisherOptions { directory: "./quotes".into(), record_bytes: 16,
-//! ..Default::default() }; let mut publisher = Publisher::open(&options, FOREVER)?;
+//! let options = PublisherOptions::new("./quotes").record_bytes(16);
+//! let mut publisher = Publisher::open(&options, FOREVER)?;
 //! publisher.publish(&[100_i64, 101], FOREVER)?;
 //!
-//! let options = SubscriberOptions {
-//!     directory: "./quotes".into(),
-//!     start: Start::Oldest,
-//!     ..Default::default()
-//! };
+//! let options = SubscriberOptions::new("./quotes").start(Start::Oldest);
 //! for item in Subscriber::open(&options)?.items::<[i64; 2]>(FOREVER) {
 //!     match item? {
 //!         Item::Record { sequence, record } => println!("{sequence}: {record:?}"),
@@ -64,6 +60,7 @@ mod history;
 mod items;
 pub mod log;
 mod numbered;
+mod options;
 mod position;
 mod publisher;
 #[doc(hidden)]
@@ -98,9 +95,7 @@ pub use record::{Meaning, Record};
 pub use schema::{Field, FieldType, Role, Schema, Unit, Value};
 #[cfg(feature = "tokio")]
 pub use stream::ItemStream;
-pub use subscriber::{
-    Ages, Conflate, OnGap, Start, Subscriber, SubscriberInfo, SubscriberOptions, Wait,
-};
+pub use subscriber::{Ages, OnGap, Start, Subscriber, SubscriberInfo, SubscriberOptions, Wait};
 pub use timeout::{Timeout, FOREVER, NOW};
 pub use types::Row;
 

@@ -11,6 +11,7 @@ use zerocopy::IntoBytes;
 use crate::error::{library, Code, Error, Result};
 use crate::handle::{Handle, Interrupter};
 use crate::numbered::numbered;
+use crate::options::options;
 use crate::position::Id;
 use crate::record::Record;
 use crate::text::Text;
@@ -39,93 +40,77 @@ pub enum OnJournalFailure {
     Stop = sys::LAPWING_ON_JOURNAL_FAILURE_STOP,
 }
 
-/// What a bus is. Everything but the directory has a default, which [`Default`] contains. `None`
-/// of a duration is no limit.
-#[derive(Clone, Debug)]
-pub struct PublisherOptions {
-    /// Of the bus; made if it is missing.
-    pub directory: PathBuf,
-    /// Empty: the directory's last component.
-    pub name: String,
-    /// Name of a shipped schema or of your own. Empty: that of `schema`, else `bytes`.
-    pub schema_name: String,
-    /// Fields in JSON: [`Record::schema_text`] or [`Schema::text`](crate::Schema::text). Empty: those
-    /// of the shipped schema, or none.
-    pub schema: String,
-    /// 8 to 4,088; 0: as `schema` has it, else 56.
-    pub record_bytes: u32,
-    /// Slots, a power of two; 0: what fits, up to 1,048,576.
-    pub capacity: u64,
-    /// Empty: the bus directory on tmpfs, else one in /dev/shm.
-    pub ring_directory: PathBuf,
-    /// Empty: `journal` in the bus directory.
-    pub journal_directory: PathBuf,
-    /// Records that were lapped are lost to readers.
-    pub no_journal: bool,
-    /// The ring is backed by huge pages, or open fails.
-    pub huge_pages: bool,
-    /// `source_id` goes on where the journal says.
-    pub resume: bool,
-    /// Members of this group, a gid, may read.
-    pub group: Option<u32>,
-    /// The times of publishing are this publisher's, not the feed's.
-    pub restamped: bool,
-    /// Bytes of slots in a segment of the journal, a power of two. Default: 64 MiB.
-    pub segment_bytes: u64,
-    /// How often records are made durable. `None`: by [`Publisher::flush`] and the end of the
-    /// session only. Default: 10 ms.
-    pub sync_interval: Option<Duration>,
-    /// The oldest segments are removed beyond it; 0: no limit.
-    pub retain_bytes: u64,
-    /// A segment is removed when its newest record is older. Default: `None`, never.
-    pub retain_age: Option<Duration>,
-    pub on_journal_lag: OnJournalLag,
-    pub on_journal_failure: OnJournalFailure,
-    /// Raw DBN metadata of the feed.
-    pub metadata: Vec<u8>,
-    /// Of the source of the records; the journal keeps it.
-    pub source_id: u64,
-    /// The source's records before the first that is published.
-    pub source_offset: u64,
-}
-
-impl Default for PublisherOptions {
-    fn default() -> PublisherOptions {
-        PublisherOptions {
-            directory: PathBuf::new(),
-            name: String::new(),
-            schema_name: String::new(),
-            schema: String::new(),
-            record_bytes: 0,
-            capacity: 0,
-            ring_directory: PathBuf::new(),
-            journal_directory: PathBuf::new(),
-            no_journal: false,
-            huge_pages: false,
-            resume: false,
-            group: None,
-            restamped: false,
-            segment_bytes: 64 << 20,
-            sync_interval: Some(Duration::from_millis(10)),
-            retain_bytes: 0,
-            retain_age: None,
-            on_journal_lag: OnJournalLag::default(),
-            on_journal_failure: OnJournalFailure::default(),
-            metadata: Vec::new(),
-            source_id: 0,
-            source_offset: 0,
-        }
+options! {
+    /// What a bus is. Everything but the directory has a default.
+    ///
+    /// ```
+    /// use lapwing::PublisherOptions;
+    /// use std::time::Duration;
+    ///
+    /// PublisherOptions::new("./quotes").record_bytes(16).retain_age(Duration::from_secs(86_400));
+    /// ```
+    ///
+    /// `None` for a duration is no limit.
+    PublisherOptions {
+        /// Bus directory; made if it is missing.
+        directory(impl Into<PathBuf>): PathBuf = PathBuf::new();
+        /// Default: the directory's last component.
+        name(impl Into<String>): String = String::new();
+        /// Name of a shipped schema or of your own. Default: that of `schema`, else `bytes`.
+        schema_name(impl Into<String>): String = String::new();
+        /// What records are: a [`Schema`](crate::Schema), or its text. Default: the shipped schema of
+        /// `schema_name`, or none. [`of`](PublisherOptions::of) sets it from a struct.
+        schema(impl Into<String>): String = String::new();
+        /// 8 to 4,088 bytes. Default: as `schema` has it, else 56.
+        record_bytes(u32): u32 = 0;
+        /// Slots, a power of two. Default: what fits, up to 1,048,576.
+        capacity(u64): u64 = 0;
+        /// Default: the bus directory on tmpfs, else one in /dev/shm.
+        ring_directory(impl Into<PathBuf>): PathBuf = PathBuf::new();
+        /// Default: `journal` in the bus directory.
+        journal_directory(impl Into<PathBuf>): PathBuf = PathBuf::new();
+        /// Keeps no journal: readers lose records that were overwritten before they read them. Default:
+        /// false.
+        no_journal(bool): bool = false;
+        /// The ring is backed by huge pages, or open fails. Default: false.
+        huge_pages(bool): bool = false;
+        /// Continues `source_id` where the journal ends. Default: false.
+        resume(bool): bool = false;
+        /// Members of this group, a gid, may read. Default: this user only.
+        group(u32): Option<u32> = None;
+        /// The times of publishing are this publisher's, not the feed's. Default: false.
+        restamped(bool): bool = false;
+        /// Bytes of slots in a segment of the journal, a power of two. Default: 64 MiB.
+        segment_bytes(u64): u64 = 64 << 20;
+        /// How often records are made durable. `None`: only by [`Publisher::flush`] and at the end of
+        /// the session. Default: 10 ms.
+        sync_interval(impl Into<Option<Duration>>): Option<Duration> =
+            Some(Duration::from_millis(10));
+        /// The oldest segments are removed beyond this size of the journal; 0: no limit. Default: 0.
+        retain_bytes(u64): u64 = 0;
+        /// A segment is removed when its newest record is older. `None`: never. Default: `None`.
+        retain_age(impl Into<Option<Duration>>): Option<Duration> = None;
+        /// Default: [`OnJournalLag::Wait`].
+        on_journal_lag(OnJournalLag): OnJournalLag = OnJournalLag::default();
+        /// Default: [`OnJournalFailure::Continue`].
+        on_journal_failure(OnJournalFailure): OnJournalFailure = OnJournalFailure::default();
+        /// Raw DBN metadata of the feed. Default: none.
+        metadata(impl Into<Vec<u8>>): Vec<u8> = Vec::new();
+        /// Identifies the source of the records; the journal keeps it. Default: 0.
+        source_id(u64): u64 = 0;
+        /// The source's records before the first that is published. Default: 0.
+        source_offset(u64): u64 = 0;
     }
 }
 
 impl PublisherOptions {
-    /// A bus of described records.
+    pub fn new(directory: impl Into<PathBuf>) -> PublisherOptions {
+        PublisherOptions::default().directory(directory)
+    }
+
+    /// A bus of such records.
     pub fn of<R: Record>(directory: impl Into<PathBuf>) -> PublisherOptions {
-        PublisherOptions {
-            directory: directory.into(),
-            schema: R::schema_text(),
-            ..Default::default()
-        }
+        PublisherOptions::new(directory).schema(R::schema_text())
     }
 
     fn flags(&self) -> u32 {

@@ -147,6 +147,19 @@ impl Schema {
     }
 }
 
+/// The text, which the options `schema` and `expect` take.
+impl From<Schema> for String {
+    fn from(schema: Schema) -> String {
+        schema.text
+    }
+}
+
+impl From<&Schema> for String {
+    fn from(schema: &Schema) -> String {
+        schema.text.clone()
+    }
+}
+
 fn read(directory: &Text, name: &Text) -> Result<Schema> {
     let library = library()?;
     fill(|schema, fields, fields_max, text, text_bytes_max| {

@@ -15,6 +15,7 @@ use crate::error::{library, Code, Error, Result};
 use crate::event::{Event, EventKind};
 use crate::handle::{Handle, Interrupter};
 use crate::items::Items;
+use crate::options::options;
 use crate::position::{Id, Position};
 use crate::record::Record;
 use crate::schema::{self, Schema};
@@ -71,89 +72,78 @@ pub enum Wait {
     Park = sys::LAPWING_WAIT_PARK,
 }
 
-/// The newest record of each key, once an interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Conflate {
-    /// Default: 250 ms.
-    pub interval: Duration,
-    /// More keys end the interval early. Default: 65,536.
-    pub keys_max: u32,
-}
-
-impl Default for Conflate {
-    fn default() -> Conflate {
-        Conflate { interval: Duration::from_millis(250), keys_max: 65_536 }
+options! {
+    /// What is read, and how. Everything but the directory has a default.
+    ///
+    /// ```
+    /// use lapwing::{Start, SubscriberOptions};
+    ///
+    /// SubscriberOptions::new("./es").start(Start::Oldest).end_at_close(true).reattach(None);
+    /// ```
+    ///
+    /// `None` for a duration is no limit.
+    SubscriberOptions {
+        /// Bus directory.
+        directory(impl Into<PathBuf>): PathBuf = PathBuf::new();
+        /// Shown by `lapwing subscribers`. Default: none.
+        name(impl Into<String>): String = String::new();
+        /// Default: [`Start::Live`].
+        start(Start): Start = Start::default();
+        /// Default: [`OnGap::Fill`].
+        on_gap(OnGap): OnGap = OnGap::default();
+        /// Default: [`Wait::Backoff`].
+        wait(Wait): Wait = Wait::default();
+        /// A clean close is the end: closed. Default: false.
+        end_at_close(bool): bool = false;
+        /// It shows records to operators: see docs/monitoring.md. Default: false.
+        observes(bool): bool = false;
+        /// Measures the age of every Nth record for [`Subscriber::ages`]; 0: of none. Default: 0.
+        measure_every(u32): u32 = 0;
+        /// Delivers only the newest record of each key, once every interval. `None`: every record.
+        /// Default: `None`.
+        conflate(impl Into<Option<Duration>>): Option<Duration> = None;
+        /// With `conflate`: more keys end the interval early. Default: 65,536.
+        conflate_keys_max(u32): u32 = 65_536;
+        /// Fold of a state. Default: the schema's.
+        fold(impl Into<String>): String = String::new();
+        /// The schema that the records must have: a [`Schema`], or its text. Default: any.
+        /// [`of`](SubscriberOptions::of) sets it from a struct.
+        expect(impl Into<String>): String = String::new();
+        /// How long it waits for a bus or publisher. `None`: without end. Default: 30 s.
+        reattach(impl Into<Option<Duration>>): Option<Duration> = Some(Duration::from_secs(30));
+        /// How long the publisher may take for the join. `None`: without end. Default: 10 s.
+        flush_timeout(impl Into<Option<Duration>>): Option<Duration> =
+            Some(Duration::from_secs(10));
+        /// Silence of the publisher before a stale event. `None`: never. Default: `None`.
+        stale_after(impl Into<Option<Duration>>): Option<Duration> = None;
+        /// Lag before a behind event, in records; 0: not by this measure. Default: 0.
+        behind_records(u32): u32 = 0;
+        /// Lag before a behind event, in time. `None`: not by this measure. Default: `None`.
+        behind_time(impl Into<Option<Duration>>): Option<Duration> = None;
     }
-}
-
-/// What is read, and how. Everything but the directory has a default, which [`Default`] contains.
-/// `None` of a duration is no limit.
-#[derive(Clone, Debug)]
-pub struct SubscriberOptions {
-    /// Of the bus.
-    pub directory: PathBuf,
-    /// Shown by `lapwing subscribers`.
-    pub name: String,
-    pub start: Start,
-    pub on_gap: OnGap,
-    pub wait: Wait,
-    /// A clean close is the end: closed.
-    pub end_at_close: bool,
-    /// It shows records to people: see docs/monitoring.md.
-    pub observes: bool,
-    /// The age of every Nth record is measured: see [`Subscriber::ages`]. 0: of none.
-    pub measure_every: u32,
-    pub conflate: Option<Conflate>,
-    /// Of a state; empty: the schema's default.
-    pub fold: String,
-    /// The schema that the records must have, in JSON, as [`Schema::text`]. Empty: any.
-    pub expect: String,
-    /// Symbols, even of digits (`005930`), or numbers as `id:5930`; empty: all.
-    pub instruments: Vec<String>,
-    /// For how long a bus or publisher is waited for. `None`: without end. Default: 30 s.
-    pub reattach: Option<Duration>,
-    /// How long the publisher may take for the join. `None`: without end. Default: 10 s.
-    pub flush_timeout: Option<Duration>,
-    /// Silence of the publisher before a stale event. Default: `None`, never.
-    pub stale_after: Option<Duration>,
-    /// Lag before a behind event, in records; 0: not by this measure.
-    pub behind_records: u32,
-    /// Lag before a behind event, in time. Default: `None`, never by this measure.
-    pub behind_time: Option<Duration>,
-}
-
-impl Default for SubscriberOptions {
-    fn default() -> SubscriberOptions {
-        SubscriberOptions {
-            directory: PathBuf::new(),
-            name: String::new(),
-            start: Start::default(),
-            on_gap: OnGap::default(),
-            wait: Wait::default(),
-            end_at_close: false,
-            observes: false,
-            measure_every: 0,
-            conflate: None,
-            fold: String::new(),
-            expect: String::new(),
-            instruments: Vec::new(),
-            reattach: Some(Duration::from_secs(30)),
-            flush_timeout: Some(Duration::from_secs(10)),
-            stale_after: None,
-            behind_records: 0,
-            behind_time: None,
-        }
+    {
+        instruments: Vec<String> = Vec::new();
     }
 }
 
 impl SubscriberOptions {
+    pub fn new(directory: impl Into<PathBuf>) -> SubscriberOptions {
+        SubscriberOptions::default().directory(directory)
+    }
+
     /// A bus of such records, and no other.
     pub fn of<R: Record>(directory: impl Into<PathBuf>) -> SubscriberOptions {
-        SubscriberOptions {
-            directory: directory.into(),
-            expect: R::schema_text(),
-            ..Default::default()
-        }
+        SubscriberOptions::new(directory).expect(R::schema_text())
+    }
+
+    /// Symbols, even of digits (`005930`), or numbers as `id:5930`. Default: all.
+    #[must_use]
+    pub fn instruments(
+        mut self,
+        instruments: impl IntoIterator<Item = impl Into<String>>,
+    ) -> SubscriberOptions {
+        self.instruments = instruments.into_iter().map(Into::into).collect();
+        self
     }
 
     fn with_c<R>(
@@ -181,7 +171,6 @@ impl SubscriberOptions {
             (self.conflate.is_some(), sys::LAPWING_SUBSCRIBER_CONFLATE),
             (self.observes, sys::LAPWING_SUBSCRIBER_OBSERVES),
         ];
-        let conflate = self.conflate.unwrap_or_default();
         let mut given = sys::lapwing_subscriber_options::default();
         // SAFETY: `given` has that size.
         unsafe {
@@ -206,8 +195,10 @@ impl SubscriberOptions {
         given.flush_timeout_ns = limit_ns_of(self.flush_timeout);
         given.stale_after_ns = limit_ns_of(self.stale_after);
         given.behind_time_ns = limit_ns_of(self.behind_time);
-        given.conflate_interval_ns = ns_of(conflate.interval);
-        given.conflate_keys_max = conflate.keys_max;
+        if let Some(interval) = self.conflate {
+            given.conflate_interval_ns = ns_of(interval);
+        }
+        given.conflate_keys_max = self.conflate_keys_max;
         given.measure_every = self.measure_every;
         use_options(&given)
     }
@@ -308,10 +299,9 @@ impl Subscriber {
                 library.lapwing_subscriber_open(given, place, error)
             })
         })?;
-        let conflates_every = options.conflate.map(|conflate| conflate.interval);
         Ok(Subscriber {
             handle,
-            conflates_every,
+            conflates_every: options.conflate,
             fold: options.fold.clone(),
             records: None,
             state: None,

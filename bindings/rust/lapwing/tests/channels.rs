@@ -98,7 +98,7 @@ fn an_iterator_of_messages_ends_at_close() {
 
 #[test]
 fn send_says_how_many_messages_found_room() {
-    let options = ChannelOptions { capacity: 4096, message_bytes_max: 1024, ..Default::default() };
+    let options = ChannelOptions::new().capacity(4096).message_bytes_max(1024);
     let (_consumer, mut producer, _) = one_way(&options);
     let payload = [0; 1024];
     let error = producer.send_all(&[(1, &payload[..]); 16], NOW).unwrap_err();
@@ -153,7 +153,7 @@ fn a_call_ends_by_its_timeout_or_when_it_is_cancelled() {
 
 #[test]
 fn a_late_reply_is_delivered_where_it_was_asked_for() {
-    let options = ChannelOptions { late_replies: true, ..Default::default() };
+    let options = ChannelOptions::new().late_replies(true);
     let (mut server, mut client, _) = both_ways(&options);
     let call = client.start(1, b"", Duration::from_millis(1)).unwrap();
     assert_eq!(client.finish(call).unwrap_err().code(), Code::TimedOut);

@@ -37,11 +37,7 @@ fn publish_makes_a_bus_of_described_durable_records() {
 fn top_of_book_prints_every_change_of_the_best_prices() {
     let directory = tempfile::tempdir().unwrap();
     let bus = directory.path().join("es");
-    let options = PublisherOptions {
-        directory: bus.clone(),
-        schema_name: "dbn.mbo".into(),
-        ..Default::default()
-    };
+    let options = PublisherOptions::new(bus.clone()).schema_name("dbn.mbo");
     let mut publisher = Publisher::open(&options, FOREVER).unwrap();
     let order = |action, side, order_id, points: i64, size| Mbo {
         publisher_id: 2,

@@ -23,14 +23,9 @@ fn exit_code_of_child(work: impl FnOnce() -> i32) -> i32 {
 #[test]
 fn every_call_in_a_child_answers_forked_and_the_parent_notices_nothing() {
     let bus = tempfile::tempdir().unwrap();
-    let options = PublisherOptions {
-        directory: bus.path().into(),
-        record_bytes: 8,
-        capacity: 4096,
-        ..Default::default()
-    };
+    let options = PublisherOptions::new(bus.path()).record_bytes(8).capacity(4096);
     let mut publisher = Publisher::open(&options, FOREVER).unwrap();
-    let options = SubscriberOptions { directory: bus.path().into(), ..Default::default() };
+    let options = SubscriberOptions::new(bus.path());
     let mut subscriber = Subscriber::open(&options).unwrap();
     publisher.publish(&1u64, FOREVER).unwrap();
 

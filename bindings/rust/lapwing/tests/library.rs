@@ -51,7 +51,7 @@ fn child_with_another_library() {
 /// What makes a publisher log: the session before it was not closed.
 fn log_something() {
     let bus = tempfile::tempdir().unwrap();
-    let options = PublisherOptions { directory: bus.path().into(), ..Default::default() };
+    let options = PublisherOptions::new(bus.path());
     for _ in 0..2 {
         let mut publisher = Publisher::open(&options, FOREVER).unwrap();
         publisher.publish(&[0u8; 56], FOREVER).unwrap();

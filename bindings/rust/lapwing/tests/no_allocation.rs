@@ -38,14 +38,9 @@ fn allocations_of(work: impl FnOnce()) -> u64 {
 #[test]
 fn publish_read_take_and_the_end_of_a_wait_allocate_nothing() {
     let bus = tempfile::tempdir().unwrap();
-    let options =
-        PublisherOptions { directory: bus.path().into(), record_bytes: 56, ..Default::default() };
+    let options = PublisherOptions::new(bus.path()).record_bytes(56);
     let mut publisher = Publisher::open(&options, FOREVER).unwrap();
-    let options = SubscriberOptions {
-        directory: bus.path().into(),
-        start: Start::Oldest,
-        ..Default::default()
-    };
+    let options = SubscriberOptions::new(bus.path()).start(Start::Oldest);
     let mut subscriber = Subscriber::open(&options).unwrap();
     let mut batch = Batch::new(64).with_sequences();
     publisher.publish(&[0u8; 56], FOREVER).unwrap();

@@ -9,7 +9,7 @@ use lapwing::{
 };
 
 fn from_the_oldest(bus: &Path) -> SubscriberOptions {
-    SubscriberOptions { directory: bus.into(), start: Start::Oldest, ..Default::default() }
+    SubscriberOptions::new(bus).start(Start::Oldest)
 }
 
 fn read_to(subscriber: &mut Subscriber, kind: EventKind) {
@@ -25,24 +25,17 @@ fn read_to(subscriber: &mut Subscriber, kind: EventKind) {
 #[test]
 fn none_of_a_duration_is_no_limit() {
     let bus = tempfile::tempdir().unwrap();
-    let options = PublisherOptions {
-        directory: bus.path().into(),
-        record_bytes: 16,
-        sync_interval: None,
-        retain_age: None,
-        ..Default::default()
-    };
+    let options =
+        PublisherOptions::new(bus.path()).record_bytes(16).sync_interval(None).retain_age(None);
     let mut publisher = Publisher::open(&options, FOREVER).unwrap();
     publisher.publish(&[1u8; 16], NOW).unwrap();
     assert_eq!(publisher.info().unwrap().durable, 0, "it was synced without a request");
-    let options = SubscriberOptions {
-        reattach: None,
-        flush_timeout: None,
-        stale_after: None,
-        behind_time: None,
-        observes: true,
-        ..from_the_oldest(bus.path())
-    };
+    let options = from_the_oldest(bus.path())
+        .reattach(None)
+        .flush_timeout(None)
+        .stale_after(None)
+        .behind_time(None)
+        .observes(true);
     read_to(&mut Subscriber::open(&options).unwrap(), EventKind::CaughtUp);
 }
 
@@ -50,8 +43,8 @@ fn none_of_a_duration_is_no_limit() {
 fn zero_is_zero_and_refused_where_it_has_no_meaning() {
     let zero = Some(Duration::ZERO);
     let subscribers = [
-        ("stale_after", SubscriberOptions { stale_after: zero, ..from_the_oldest("bus".as_ref()) }),
-        ("behind_time", SubscriberOptions { behind_time: zero, ..from_the_oldest("bus".as_ref()) }),
+        ("stale_after", from_the_oldest("bus".as_ref()).stale_after(zero)),
+        ("behind_time", from_the_oldest("bus".as_ref()).behind_time(zero)),
     ];
     for (name, options) in subscribers {
         let error = Subscriber::open(&options).unwrap_err();
@@ -59,8 +52,7 @@ fn zero_is_zero_and_refused_where_it_has_no_meaning() {
         assert!(error.message().contains(name), "{error}");
     }
     let bus = tempfile::tempdir().unwrap();
-    let directory = bus.path().into();
-    let options = PublisherOptions { directory, sync_interval: zero, ..Default::default() };
+    let options = PublisherOptions::new(bus.path()).sync_interval(zero);
     let error = Publisher::open(&options, NOW).unwrap_err();
     assert_eq!(error.code(), Code::InvalidArgument);
     assert!(error.message().contains("sync_interval"), "{error}");
@@ -70,7 +62,7 @@ fn zero_is_zero_and_refused_where_it_has_no_meaning() {
 fn a_connect_that_retries_without_end_finds_a_later_listener() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("socket");
-    let options = ChannelOptions { retry: None, ..Default::default() };
+    let options = ChannelOptions::new().retry(None);
     std::thread::scope(|scope| {
         let connecting = scope.spawn(|| Producer::connect(&path, &options, FOREVER).unwrap());
         std::thread::sleep(Duration::from_millis(20)); // the first attempts fail
@@ -84,14 +76,9 @@ fn a_connect_that_retries_without_end_finds_a_later_listener() {
 fn ages_are_measured_of_records_that_are_published_with_their_time() {
     for restamped in [true, false] {
         let bus = tempfile::tempdir().unwrap();
-        let options = PublisherOptions {
-            directory: bus.path().into(),
-            schema_name: "dbn.mbo".into(),
-            restamped,
-            ..Default::default()
-        };
+        let options = PublisherOptions::new(bus.path()).schema_name("dbn.mbo").restamped(restamped);
         let mut publisher = Publisher::open(&options, FOREVER).unwrap();
-        let options = SubscriberOptions { measure_every: 2, ..from_the_oldest(bus.path()) };
+        let options = from_the_oldest(bus.path()).measure_every(2);
         let mut subscriber = Subscriber::open(&options).unwrap();
         assert_eq!(subscriber.ages().unwrap(), None);
         read_to(&mut subscriber, EventKind::CaughtUp);

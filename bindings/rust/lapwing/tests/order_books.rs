@@ -22,18 +22,10 @@ fn event(action: u8, side: u8, order_id: u64, price: i64, size: u32) -> Mbo {
 /// Books of these records, and what the last batch was.
 fn books_of(records: &[Mbo]) -> (Books, Batch) {
     let bus = tempfile::tempdir().unwrap();
-    let options = PublisherOptions {
-        directory: bus.path().into(),
-        schema_name: "dbn.mbo".into(),
-        ..Default::default()
-    };
+    let options = PublisherOptions::new(bus.path()).schema_name("dbn.mbo");
     let mut publisher = Publisher::open(&options, FOREVER).unwrap();
     publisher.publish_all(records, NOW).unwrap();
-    let options = SubscriberOptions {
-        directory: bus.path().into(),
-        start: Start::Oldest,
-        ..Default::default()
-    };
+    let options = SubscriberOptions::new(bus.path()).start(Start::Oldest);
     let mut subscriber = Subscriber::open(&options).unwrap();
     let (mut books, mut batch) = (Books::new().unwrap(), Batch::new(64));
     loop {
@@ -106,18 +98,10 @@ fn a_batch_that_does_not_follow_is_refused_and_changes_nothing() {
     let (mut books, _) = books_of(&[event(b'A', b'B', 1, 100, 5), event(b'A', b'B', 2, 99, 5)]);
     let before = books.info().unwrap();
     let bus = tempfile::tempdir().unwrap();
-    let options = PublisherOptions {
-        directory: bus.path().into(),
-        schema_name: "dbn.mbo".into(),
-        ..Default::default()
-    };
+    let options = PublisherOptions::new(bus.path()).schema_name("dbn.mbo");
     let mut publisher = Publisher::open(&options, FOREVER).unwrap();
     publisher.publish(&event(b'A', b'B', 3, 98, 5), NOW).unwrap();
-    let options = SubscriberOptions {
-        directory: bus.path().into(),
-        start: Start::Oldest,
-        ..Default::default()
-    };
+    let options = SubscriberOptions::new(bus.path()).start(Start::Oldest);
     let mut subscriber = Subscriber::open(&options).unwrap();
     let mut batch = Batch::new(8);
     while !matches!(subscriber.read(&mut batch, FOREVER).unwrap(), Chunk::Records(_)) {}

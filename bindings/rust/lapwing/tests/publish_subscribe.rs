@@ -27,11 +27,9 @@ fn publisher_of_quotes(bus: &TempDir) -> Publisher {
 }
 
 fn from_the_oldest(bus: &TempDir) -> Subscriber {
-    Subscriber::open(&SubscriberOptions {
-        start: Start::Oldest,
-        end_at_close: true,
-        ..SubscriberOptions::of::<Quote>(bus.path())
-    })
+    Subscriber::open(
+        &SubscriberOptions::of::<Quote>(bus.path()).start(Start::Oldest).end_at_close(true),
+    )
     .unwrap()
 }
 
@@ -108,19 +106,10 @@ fn a_batch_gives_its_rows_in_place() {
 #[test]
 fn a_batch_grows_to_the_rows_of_the_bus_and_a_fixed_one_does_not() {
     let bus = tempfile::tempdir().unwrap();
-    let options = PublisherOptions {
-        directory: bus.path().into(),
-        record_bytes: 4088,
-        capacity: 1024,
-        ..Default::default()
-    };
+    let options = PublisherOptions::new(bus.path()).record_bytes(4088).capacity(1024);
     let mut publisher = Publisher::open(&options, FOREVER).unwrap();
     publisher.publish_bytes(&[7; 4088 * 3], 4088, NOW).unwrap();
-    let options = SubscriberOptions {
-        directory: bus.path().into(),
-        start: Start::Oldest,
-        ..Default::default()
-    };
+    let options = SubscriberOptions::new(bus.path()).start(Start::Oldest);
     let mut subscriber = Subscriber::open(&options).unwrap();
     let mut fixed = Batch::fixed(3, 4087);
     assert!(matches!(subscriber.read(&mut fixed, FOREVER), Ok(Chunk::Event(_))));
@@ -173,8 +162,7 @@ fn a_subscriber_of_another_record_is_refused_by_the_field() {
     let bus = tempfile::tempdir().unwrap();
     let mut publisher = publisher_of_quotes(&bus);
     publisher.publish(&quote(1), NOW).unwrap();
-    let options =
-        SubscriberOptions { start: Start::Oldest, ..SubscriberOptions::of::<Other>(bus.path()) };
+    let options = SubscriberOptions::of::<Other>(bus.path()).start(Start::Oldest);
     let mut subscriber = Subscriber::open(&options).unwrap();
     let mut items = subscriber.items::<Other>(FOREVER);
     let error = items.find_map(|item| item.err()).unwrap();

@@ -11,13 +11,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const SEGMENT_BYTES: u64 = 65536;
 
 fn bus_of_numbers(directory: &Path, count: u64) -> Publisher {
-    let options = PublisherOptions {
-        directory: directory.into(),
-        record_bytes: 8,
-        capacity: 16384,
-        segment_bytes: SEGMENT_BYTES,
-        ..Default::default()
-    };
+    let options = PublisherOptions::new(directory)
+        .record_bytes(8)
+        .capacity(16384)
+        .segment_bytes(SEGMENT_BYTES);
     let mut publisher = Publisher::open(&options, FOREVER).unwrap();
     publisher.publish_all(&(1..=count).collect::<Vec<u64>>(), FOREVER).unwrap();
     publisher.flush(FOREVER).unwrap();
@@ -40,8 +37,7 @@ fn a_cursor_goes_on_where_the_last_commit_was() {
     let (bus, path) = (directory.path().join("bus"), directory.path().join("cursor"));
     let _publisher = bus_of_numbers(&bus, 10);
     let from = |start| {
-        let options =
-            SubscriberOptions { directory: bus.clone(), start, ..SubscriberOptions::default() };
+        let options = SubscriberOptions::new(bus.clone()).start(start);
         Subscriber::open(&options).unwrap()
     };
 
@@ -64,11 +60,7 @@ fn a_cursor_goes_on_where_the_last_commit_was() {
 fn a_position_within_a_batch_is_of_one_of_its_rows() {
     let bus = tempfile::tempdir().unwrap();
     let _publisher = bus_of_numbers(bus.path(), 10);
-    let options = SubscriberOptions {
-        directory: bus.path().into(),
-        start: Start::Oldest,
-        ..Default::default()
-    };
+    let options = SubscriberOptions::new(bus.path()).start(Start::Oldest);
     let mut subscriber = Subscriber::open(&options).unwrap();
     let mut batch = Batch::new(4);
     while !matches!(subscriber.read(&mut batch, FOREVER).unwrap(), Chunk::Records(_)) {}

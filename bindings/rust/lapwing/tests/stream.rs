@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use lapwing::{
-    ChannelOptions, Code, Conflate, Consumer, EventKind, Item, Listener, Producer, Publisher,
+    ChannelOptions, Code, Consumer, EventKind, Item, Listener, Producer, Publisher,
     PublisherOptions, Start, Subscriber, SubscriberOptions, FOREVER, NOW,
 };
 use tokio::time::timeout;
@@ -14,16 +14,10 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 #[tokio::test]
 async fn a_stream_waits_for_what_is_published_later_and_ends_at_close() {
     let bus = tempfile::tempdir().unwrap();
-    let options =
-        PublisherOptions { directory: bus.path().into(), record_bytes: 8, ..Default::default() };
+    let options = PublisherOptions::new(bus.path()).record_bytes(8);
     let mut publisher = Publisher::open(&options, FOREVER).unwrap();
     publisher.publish_all(&(1..=10u64).collect::<Vec<_>>(), NOW).unwrap();
-    let options = SubscriberOptions {
-        directory: bus.path().into(),
-        start: Start::Oldest,
-        end_at_close: true,
-        ..Default::default()
-    };
+    let options = SubscriberOptions::new(bus.path()).start(Start::Oldest).end_at_close(true);
     let mut stream = Subscriber::open(&options).unwrap().into_stream::<u64>().unwrap();
     let mut records = Vec::new();
     while let Some(item) = stream.next().await {
@@ -67,11 +61,9 @@ async fn a_conflated_stream_delivers_what_nothing_follows() {
     let bus = tempfile::tempdir().unwrap();
     let mut publisher =
         Publisher::open(&PublisherOptions::of::<Tick>(bus.path()), FOREVER).unwrap();
-    let options = SubscriberOptions {
-        start: Start::Oldest,
-        conflate: Some(Conflate { interval: Duration::from_millis(300), ..Conflate::default() }),
-        ..SubscriberOptions::of::<Tick>(bus.path())
-    };
+    let options = SubscriberOptions::of::<Tick>(bus.path())
+        .start(Start::Oldest)
+        .conflate(Duration::from_millis(300));
     let mut stream = Subscriber::open(&options).unwrap().into_stream::<Tick>().unwrap();
     while let Item::Event(event) = stream.next().await.unwrap().unwrap() {
         if event.kind() == EventKind::CaughtUp {
@@ -93,11 +85,7 @@ async fn a_conflated_stream_delivers_what_nothing_follows() {
 
 #[tokio::test]
 async fn a_stream_of_a_subscriber_that_spins_is_refused() {
-    let options = SubscriberOptions {
-        directory: "nowhere".into(),
-        wait: lapwing::Wait::Busy,
-        ..Default::default()
-    };
+    let options = SubscriberOptions::new("nowhere").wait(lapwing::Wait::Busy);
     let error = Subscriber::open(&options).unwrap().into_stream::<u64>().map(|_| ()).unwrap_err();
     assert_eq!(error.code(), Code::InvalidArgument);
 }

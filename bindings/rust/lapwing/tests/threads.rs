@@ -30,9 +30,9 @@ fn handles_are_send_and_what_is_only_read_is_sync() {
 #[test]
 fn an_interrupt_ends_the_wait_of_another_thread_or_the_next_one() {
     let bus = tempfile::tempdir().unwrap();
-    let options = PublisherOptions { directory: bus.path().into(), ..Default::default() };
+    let options = PublisherOptions::new(bus.path());
     let _publisher = Publisher::open(&options, FOREVER).unwrap();
-    let options = SubscriberOptions { directory: bus.path().into(), ..Default::default() };
+    let options = SubscriberOptions::new(bus.path());
     let mut subscriber = Subscriber::open(&options).unwrap();
     let interrupter = subscriber.interrupter();
 

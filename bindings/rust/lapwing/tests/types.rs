@@ -40,18 +40,13 @@ const QUOTE: Quote = Quote { time: 1, instrument: 7, size: 10, price: 100 };
 
 fn publisher(bus: &Path) -> Publisher {
     // Segments of 64 KiB: a finished one can be mapped.
-    let options =
-        PublisherOptions { segment_bytes: 64 << 10, ..PublisherOptions::of::<Quote>(bus) };
+    let options = PublisherOptions::of::<Quote>(bus).segment_bytes(64 << 10);
     Publisher::open(&options, FOREVER).unwrap()
 }
 
 /// Without `expect`, which would have the library refuse the bus.
 fn subscriber(bus: &Path) -> Subscriber {
-    let options = SubscriberOptions {
-        directory: bus.into(),
-        start: Start::Oldest,
-        ..SubscriberOptions::default()
-    };
+    let options = SubscriberOptions::new(bus).start(Start::Oldest);
     Subscriber::open(&options).unwrap()
 }
 
@@ -85,11 +80,7 @@ fn a_publisher_takes_the_structs_of_its_bus_and_no_others() {
 #[test]
 fn a_bus_that_is_not_described_takes_every_type_of_its_size() {
     let bus = tempfile::tempdir().unwrap();
-    let options = PublisherOptions {
-        directory: bus.path().into(),
-        record_bytes: 24,
-        ..PublisherOptions::default()
-    };
+    let options = PublisherOptions::new(bus.path()).record_bytes(24);
     let mut publisher = Publisher::open(&options, FOREVER).unwrap();
     publisher.publish(&QUOTE, NOW).unwrap();
     publisher.publish(&Other::default(), NOW).unwrap();
@@ -146,11 +137,7 @@ fn rows_of_a_batch_and_of_a_view_are_the_structs_of_the_bus_and_no_others() {
 #[test]
 fn a_shipped_schema_takes_the_struct_of_the_crate() {
     let bus = tempfile::tempdir().unwrap();
-    let options = PublisherOptions {
-        directory: bus.path().into(),
-        schema_name: "dbn.mbo".into(),
-        ..PublisherOptions::default()
-    };
+    let options = PublisherOptions::new(bus.path()).schema_name("dbn.mbo");
     let mut publisher = Publisher::open(&options, FOREVER).unwrap();
     publisher.publish(&Mbo::new(b'A', b'B', 1, 100, 1), NOW).unwrap();
     is_refused(publisher.publish(&[0u64; 7], NOW), NO_NAMES);

@@ -1,64 +1,62 @@
-//! What a side of a channel is to be.
+//! What an end of a channel is to be.
 
 use std::time::Duration;
 
 use lapwing_sys as sys;
 
 use crate::error::{library, Result};
+use crate::options::options;
 use crate::subscriber::Wait;
 use crate::text::Text;
 use crate::timeout::limit_ns_of;
 
-/// Of what this side sends; a consumer ignores sizes. Everything has a default, which [`Default`]
-/// contains. `None` of a duration is no limit.
-#[derive(Clone, Debug)]
-pub struct ChannelOptions {
-    /// For people: `lapwing info` shows it.
-    pub name: String,
-    /// Bytes, a power of two. Default: 1 MiB.
-    pub capacity: u64,
-    /// Default: 64 KiB.
-    pub message_bytes_max: u32,
-    /// Calls, and one-way messages, taken unanswered. Default: 64.
-    pub call_window: u32,
-    pub wait: Wait,
-    /// Payloads are aligned to 64 bytes. Without it, to 16, and those of 49 to 56 bytes to 8.
-    pub aligned: bool,
-    /// Or fail.
-    pub huge_pages: bool,
-    /// This side's memory lies on that node, or opening fails.
-    pub numa_node: Option<u32>,
-    /// Only that user is served, or connected to; `None`: this user and root.
-    pub peer_uid: Option<u32>,
-    /// A fence for each message instead of a system call.
-    pub no_membarrier: bool,
-    /// Replies after their call's end are delivered, marked late.
-    pub late_replies: bool,
-    /// How long connect keeps trying while nobody listens. `None`: until the timeout.
-    /// Default: zero, which does not try again.
-    pub retry: Option<Duration>,
-}
-
-impl Default for ChannelOptions {
-    fn default() -> ChannelOptions {
-        ChannelOptions {
-            name: String::new(),
-            capacity: 1 << 20,
-            message_bytes_max: 64 << 10,
-            call_window: 64,
-            wait: Wait::default(),
-            aligned: false,
-            huge_pages: false,
-            numa_node: None,
-            peer_uid: None,
-            no_membarrier: false,
-            late_replies: false,
-            retry: Some(Duration::ZERO),
-        }
+options! {
+    /// What an end of a channel is. Everything has a default. A consumer ignores sizes: the producer's
+    /// count.
+    ///
+    /// ```
+    /// use lapwing::ChannelOptions;
+    /// use std::time::Duration;
+    ///
+    /// ChannelOptions::new().name("strategy").retry(Duration::from_secs(10));
+    /// ```
+    ///
+    /// `None` for a duration is no limit.
+    ChannelOptions {
+        /// Shown by `lapwing info`. Default: none.
+        name(impl Into<String>): String = String::new();
+        /// Bytes, a power of two. Default: 1 MiB.
+        capacity(u64): u64 = 1 << 20;
+        /// Default: 64 KiB.
+        message_bytes_max(u32): u32 = 64 << 10;
+        /// Calls and one-way messages that may be unanswered. Default: 64.
+        call_window(u32): u32 = 64;
+        /// Default: [`Wait::Backoff`].
+        wait(Wait): Wait = Wait::default();
+        /// Payloads are aligned to 64 bytes. Without it, to 16, and those of 49 to 56 bytes to 8.
+        /// Default: false.
+        aligned(bool): bool = false;
+        /// The memory is backed by huge pages, or opening fails. Default: false.
+        huge_pages(bool): bool = false;
+        /// This end's memory is on that node, or opening fails. Default: any node.
+        numa_node(u32): Option<u32> = None;
+        /// Serves that user only, or connects to that user only. Default: this user and root.
+        peer_uid(u32): Option<u32> = None;
+        /// A fence for each message instead of a system call. Default: false.
+        no_membarrier(bool): bool = false;
+        /// Replies after their call's end are delivered, marked late. Default: false.
+        late_replies(bool): bool = false;
+        /// How long connect keeps trying while nobody listens. `None`: until the timeout. Default: zero,
+        /// which does not try again.
+        retry(impl Into<Option<Duration>>): Option<Duration> = Some(Duration::ZERO);
     }
 }
 
 impl ChannelOptions {
+    pub fn new() -> ChannelOptions {
+        ChannelOptions::default()
+    }
+
     pub(super) fn with_c<R>(
         &self,
         use_options: impl FnOnce(&sys::lapwing_channel_options) -> Result<R>,
