@@ -17,7 +17,7 @@ func add(id uint64, side lapwing.Side, price int64, size uint32) mbo {
 func bookedBus(t *testing.T) string {
 	t.Helper()
 	directory := t.TempDir()
-	p, err := lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{Directory: directory, Schema: "dbn.mbo", RecordBytes: 56})
+	p, err := lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{Directory: directory, SchemaName: "dbn.mbo", RecordBytes: 56})
 	if err != nil {
 		t.Fatal(err)
 	}

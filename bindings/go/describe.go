@@ -3,10 +3,11 @@ package lapwing
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 )
 
-// Describe is the description of a struct, in JSON, for PublisherOptions and SubscriberOptions. Its
-// fields are numbers, bytes, arrays of them and structs. A field's tag says what it is besides its type:
+// Describe returns the schema of a struct, for PublisherOptions and SubscriberOptions. The fields of the
+// struct are numbers, bytes, arrays of them and structs. A tag adds what the Go type does not say:
 //
 //	type Quote struct {
 //		TsRecv     uint64 `lapwing:",time"`
@@ -20,42 +21,42 @@ import (
 // letter), text (of an array of bytes). A field "_" is spare. The fields of a struct have its name in
 // front ("bid_px"), unless it is embedded or its tag has inline; an array of numbers or structs is a
 // field for each, with "_00", "_01" … behind.
-func Describe(name string, version int, record any) (string, error) {
+func Describe(name string, version int, record any) (*Schema, error) {
 	t, err := structOf(record)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if !isPlain(t) {
-		return "", notPlain(t)
+		return nil, notPlain(t)
 	}
-	d := description{Name: name, Version: version, RecordBytes: int(t.Size()), Fields: []describedField{}}
+	s := &Schema{Name: name, Version: version, RecordBytes: int(t.Size())}
 	end := 0
 	for _, m := range members(nil, member{t: t}, "") {
 		if m.offset != end {
-			return "", invalid("%v has padding of %d bytes before %s; make it a field _", t, m.offset-end, m.name)
+			return nil, invalid("%v has padding of %d bytes before %s; make it a field _", t, m.offset-end, m.name)
 		}
 		end += int(m.t.Size())
 		f, err := m.describe()
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		d.Fields = append(d.Fields, f)
+		s.Fields = append(s.Fields, f)
 	}
-	if end != d.RecordBytes {
-		return "", invalid("%v has padding of %d bytes at its end; make it a field _", t, d.RecordBytes-end)
+	if end != s.RecordBytes {
+		return nil, invalid("%v has padding of %d bytes at its end; make it a field _", t, s.RecordBytes-end)
 	}
-	text, err := json.Marshal(d)
-	return string(text), err
+	s.Text, err = s.json()
+	return s, err
 }
 
-type description struct {
-	Name        string           `json:"name"`
-	Version     int              `json:"version"`
-	RecordBytes int              `json:"record_bytes"`
-	Fields      []describedField `json:"fields"`
+type schemaText struct {
+	Name        string      `json:"name"`
+	Version     int         `json:"version"`
+	RecordBytes int         `json:"record_bytes"`
+	Fields      []fieldText `json:"fields"`
 }
 
-type describedField struct {
+type fieldText struct {
 	Name   string `json:"name"`
 	Type   string `json:"type"`
 	Bytes  int    `json:"bytes,omitempty"`
@@ -64,24 +65,37 @@ type describedField struct {
 	Role   string `json:"role,omitempty"`
 }
 
-func (m member) describe() (describedField, error) {
-	f := describedField{Name: m.name, Offset: m.offset, Type: m.t.Kind().String()}
-	if m.t.Kind() == reflect.Array {
-		f.Type, f.Bytes = "bytes", m.t.Len()
+func (s *Schema) json() (string, error) {
+	text := schemaText{s.Name, s.Version, s.RecordBytes, make([]fieldText, len(s.Fields))}
+	for i, f := range s.Fields {
+		text.Fields[i] = fieldText{Name: f.Name, Type: f.Type.String(), Offset: f.Offset,
+			Unit: unitNames[f.Unit], Role: roleNames[f.Role]}
+		if f.Type == TypeText || f.Type == TypeBytes {
+			text.Fields[i].Bytes = f.Bytes
+		}
+	}
+	made, err := json.Marshal(text)
+	return string(made), err
+}
+
+func (m member) describe() (Field, error) {
+	f := Field{Name: m.name, Offset: m.offset, Bytes: int(m.t.Size()), Type: TypeBytes}
+	if m.t.Kind() != reflect.Array {
+		f.Type = FieldType(slices.Index(fieldTypes, m.t.Kind().String()))
 	}
 	for _, option := range m.options {
-		switch option {
-		case "time", "publish_time":
-			f.Role, f.Unit = option, "utc_ns"
-		case "key", "spare":
-			f.Role = option
-		case "price", "utc_ns", "flags":
-			f.Unit = option
-		case "char", "text":
-			f.Type = option
-		case "inline":
-		default:
-			return f, invalid("the tag of %s has %q, which is no option; see Describe", m.name, option)
+		unit, role := slices.Index(unitNames, option), slices.Index(roleNames, option)
+		switch {
+		case option == "time" || option == "publish_time":
+			f.Role, f.Unit = FieldRole(role), UnitUTCNs
+		case role > 0:
+			f.Role = FieldRole(role)
+		case unit > 0:
+			f.Unit = FieldUnit(unit)
+		case option == "char" || option == "text":
+			f.Type = FieldType(slices.Index(fieldTypes, option))
+		case option != "inline":
+			return f, invalid("the tag of %s has %q, which is not an option; see Describe", m.name, option)
 		}
 	}
 	return f, nil

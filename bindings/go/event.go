@@ -67,7 +67,7 @@ type Event struct {
 	StateEntries   uint64 // of the state
 	IsFirstSession bool
 	IsDescribed    bool // Subscriber.Schema has the fields
-	Schema         string
+	SchemaName     string
 	Fold           string // of the state that was loaded
 	Text           string // in words: why, which checkpoint, how a session ended
 }
@@ -87,7 +87,7 @@ func goEvent(e *C.lapwing_event) *Event {
 		StateEntries:   uint64(e.state_entries),
 		IsFirstSession: e.is_first_session != 0,
 		IsDescribed:    e.is_described != 0,
-		Schema:         goText(e.schema[:]),
+		SchemaName:     goText(e.schema_name[:]),
 		Fold:           goText(e.fold[:]),
 		Text:           goText(e.text[:]),
 	}

@@ -33,6 +33,8 @@ const quoteText = `{"name":"test.quote","version":1,"record_bytes":24,"fields":[
 
 const quoteBytes = 24
 
+var quoteSchema = &lapwing.Schema{Text: quoteText}
+
 func quotes(from, count int) []quote {
 	made := make([]quote, count)
 	for i := range made {
@@ -46,7 +48,7 @@ func quotes(from, count int) []quote {
 func openPublisher(t *testing.T, directory string) *lapwing.Publisher {
 	t.Helper()
 	p, err := lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{
-		Directory: directory, Description: quoteText, Capacity: 4096})
+		Directory: directory, Schema: quoteSchema, Capacity: 4096})
 	if err != nil {
 		t.Fatal(err)
 	}

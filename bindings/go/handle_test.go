@@ -56,7 +56,7 @@ func TestAHandleThatIsCollectedOpenIsClosedAndWarnedOf(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background()) // outlives the publisher, which watches it
 	defer cancel()
 	func() {
-		p, err := lapwing.OpenPublisher(ctx, lapwing.PublisherOptions{Directory: directory, Description: quoteText})
+		p, err := lapwing.OpenPublisher(ctx, lapwing.PublisherOptions{Directory: directory, Schema: quoteSchema})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestAHandleThatIsCollectedOpenIsClosedAndWarnedOf(t *testing.T) {
 	}()
 	collectUntil(t, warned, "a Publisher was never closed")
 	// The bus is free.
-	p, err := lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{Directory: directory, Description: quoteText})
+	p, err := lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{Directory: directory, Schema: quoteSchema})
 	if err != nil {
 		t.Fatal(err)
 	}

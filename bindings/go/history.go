@@ -45,7 +45,7 @@ func OpenHistory(directory string) (*History, error) {
 // HistoryInfo is as of the call.
 type HistoryInfo struct {
 	RecordBytes int
-	Schema      string
+	SchemaName  string
 	JournalID   ID
 	Oldest      uint64 // that retention has kept
 	Archived    uint64 // the newest that can be read
@@ -63,7 +63,7 @@ func (h *History) Inspect() (HistoryInfo, error) {
 	}
 	return HistoryInfo{
 		RecordBytes: int(info.record_bytes),
-		Schema:      goText(info.schema[:]),
+		SchemaName:  goText(info.schema_name[:]),
 		JournalID:   goID(&info.journal_id),
 		Oldest:      uint64(info.oldest),
 		Archived:    uint64(info.archived),

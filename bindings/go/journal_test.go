@@ -59,7 +59,7 @@ func TestAHistoryHasEveryRecordBySequence(t *testing.T) {
 	}
 	defer h.Close()
 	info, err := h.Inspect()
-	if err != nil || info.Oldest != 1 || info.Archived != 300 || info.Durable != 300 || info.Schema != "test.quote" {
+	if err != nil || info.Oldest != 1 || info.Archived != 300 || info.Durable != 300 || info.SchemaName != "test.quote" {
 		t.Fatalf("%+v %v", info, err)
 	}
 	batch := lapwing.NewBatch(70 * quoteBytes)
@@ -86,7 +86,7 @@ func TestAHistoryHasEveryRecordBySequence(t *testing.T) {
 func TestAViewOfAFinishedSegmentHasItsRowsAndOutlivesTheHistory(t *testing.T) {
 	directory := t.TempDir()
 	p, err := lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{Directory: directory,
-		Description: quoteText, Capacity: 4096, SegmentBytes: 64 << 10}) // 2,048 slots of 32 bytes
+		Schema: quoteSchema, Capacity: 4096, SegmentBytes: 64 << 10}) // 2,048 slots of 32 bytes
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -115,7 +115,7 @@ func TestAConsumerThatClosesKeepsAViewThatIsMadeMeanwhile(t *testing.T) {
 func TestAViewIsNotClosedWhileRowsAreCopied(t *testing.T) {
 	directory := t.TempDir()
 	p, err := lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{Directory: directory,
-		Description: quoteText, Capacity: 4096, SegmentBytes: 64 << 10})
+		Schema: quoteSchema, Capacity: 4096, SegmentBytes: 64 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}

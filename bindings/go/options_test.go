@@ -26,7 +26,7 @@ func readTo(t *testing.T, s *lapwing.Subscriber, kind lapwing.EventKind) {
 func TestTheSpecialValuesOfDurationsAreTaken(t *testing.T) {
 	directory := t.TempDir()
 	p, err := lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{Directory: directory,
-		Description: quoteText, SyncInterval: lapwing.OnRequest, RetainAge: lapwing.Never})
+		Schema: quoteSchema, SyncInterval: lapwing.OnRequest, RetainAge: lapwing.Never})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestAgesAreMeasuredOfRecordsThatArePublishedWithTheirTime(t *testing.T) {
 	for _, restamped := range []bool{true, false} {
 		directory := t.TempDir()
 		p, err := lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{
-			Directory: directory, Schema: "dbn.mbo", Restamped: restamped})
+			Directory: directory, SchemaName: "dbn.mbo", Restamped: restamped})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,11 +112,11 @@ type pairRenamed struct{ First, Renamed uint64 }
 // publishPair is one session of pairs, with one record.
 func publishPair[T any](t *testing.T, directory string, pair T) {
 	t.Helper()
-	description, err := lapwing.Describe("desk.pair", 1, pair)
+	schema, err := lapwing.Describe("desk.pair", 1, pair)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{Directory: directory, Description: description})
+	p, err := lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{Directory: directory, Schema: schema})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func wantSecondField(t *testing.T, s *lapwing.Subscriber, name string) {
 	}
 }
 
-func TestABusThatWasReplacedHasItsOwnDescription(t *testing.T) {
+func TestABusThatWasReplacedHasItsOwnSchema(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "bus")
 	publishPair(t, directory, pairOld{1, 2})
 	s := openSubscriber(t, lapwing.SubscriberOptions{Directory: directory, Start: lapwing.StartOldest()})

@@ -35,9 +35,9 @@ const (
 type PublisherOptions struct {
 	Directory        string        // of the bus; made if it is missing
 	Name             string        // "": the directory's last component
-	Schema           string        // "": that of the description, else "bytes"
-	Description      string        // Schema.Text; "": none, or the shipped schema's
-	RecordBytes      int           // 8 to 4,088; 0: that of the description, else 56
+	SchemaName       string        // of a shipped schema, or your own; "": the name of Schema, else "bytes"
+	Schema           *Schema       // see Describe and SchemaNamed; nil: none, or the shipped one of SchemaName
+	RecordBytes      int           // 8 to 4,088; 0: the size in Schema, else 56
 	Capacity         uint64        // slots, a power of two; 0: what fits, up to 1,048,576
 	RingDirectory    string        // "": the bus directory on tmpfs, else one in /dev/shm
 	JournalDirectory string        // "": <directory>/journal
@@ -74,8 +74,8 @@ func (o *PublisherOptions) c(a *arena) (made C.lapwing_publisher_options, err er
 		flag(o.Group != nil, C.LAPWING_PUBLISHER_GROUP)
 	made.directory = a.text(o.Directory)
 	made.name = a.text(o.Name)
-	made.schema = a.text(o.Schema)
-	made.description = a.text(o.Description)
+	made.schema_name = a.text(o.SchemaName)
+	made.schema = o.Schema.text(a)
 	made.record_bytes = C.uint32_t(o.RecordBytes)
 	made.capacity = C.uint64_t(o.Capacity)
 	made.ring_directory = a.text(o.RingDirectory)

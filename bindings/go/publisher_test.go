@@ -82,7 +82,7 @@ func TestRecordsOfAnotherSizeAreRefused(t *testing.T) {
 func TestASecondPublisherGetsTheBusWhenTheFirstEnds(t *testing.T) {
 	directory := t.TempDir()
 	first := openPublisher(t, directory)
-	options := lapwing.PublisherOptions{Directory: directory, Description: quoteText}
+	options := lapwing.PublisherOptions{Directory: directory, Schema: quoteSchema}
 	_, err := lapwing.OpenPublisher(lapwing.NoWait, options)
 	wantCode(t, err, lapwing.ErrInUse)
 
@@ -109,7 +109,7 @@ func TestASecondPublisherGetsTheBusWhenTheFirstEnds(t *testing.T) {
 
 func TestTheOptionsReachTheLibrary(t *testing.T) {
 	p, err := lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{
-		Directory: t.TempDir(), RecordBytes: 16, NoJournal: true, Schema: "mine"})
+		Directory: t.TempDir(), RecordBytes: 16, NoJournal: true, SchemaName: "mine"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ type rowTypes struct {
 	fitting sync.Map // reflect.Type
 	mu      sync.Mutex
 	loaded  bool
-	schema  *Schema // nil: the records are not described
+	schema  *Schema // nil: the bus has none
 }
 
 // busTypes returns the rowTypes for the records of the bus that is in that directory now.
@@ -26,13 +26,13 @@ func busTypes(directory string, publishes bool) *rowTypes {
 	return &rowTypes{publishes: publishes, load: func() (*Schema, error) {
 		found, err := SchemaOfBus(directory)
 		if CodeOf(err) == ErrNotFound {
-			return nil, nil // not described
+			return nil, nil // the bus has no schema
 		}
 		return found, err
 	}}
 }
 
-// knownTypes returns the rowTypes for the records of a session, whose description was read.
+// knownTypes returns the rowTypes for the records of a session, whose schema was read.
 func knownTypes(schema *Schema, err error) *rowTypes {
 	return &rowTypes{load: func() (*Schema, error) { return schema, err }}
 }

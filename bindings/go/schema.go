@@ -27,6 +27,11 @@ const (
 	TypeBytes   FieldType = C.LAPWING_TYPE_BYTES // bytes
 )
 
+var (
+	unitNames = []string{UnitPrice: "price", UnitUTCNs: "utc_ns", UnitFlags: "flags"}
+	roleNames = []string{RoleTime: "time", RoleKey: "key", RolePublishTime: "publish_time", RoleSpare: "spare"}
+)
+
 func (t FieldType) String() string { return nameOf(int(t), fieldTypes) }
 
 var fieldTypes = []string{TypeInt8: "int8", TypeInt16: "int16", TypeInt32: "int32", TypeInt64: "int64", TypeUint8: "uint8",
@@ -69,18 +74,30 @@ type Field struct {
 	Role   FieldRole
 }
 
-// Schema says what a record is.
+// Schema describes the fields of a record. SchemaOfBus, SchemaNamed and Describe return whole ones. As an
+// option a Schema counts by its Text alone, so &Schema{Text: text} is enough for a text from a file.
 type Schema struct {
 	Name        string
 	Version     int
 	RecordBytes int
-	Hash        uint64
+	Hash        uint64  // the library's; 0 if Describe made the Schema
 	Fields      []Field // in the order of their offsets
-	Text        string  // the whole description in JSON, for PublisherOptions and SubscriberOptions
+	Text        string  // the whole schema in JSON
 }
 
-// SchemaOfBus is the schema of the records of the bus in that directory. ErrNotFound: they are not
-// described.
+// text returns the text of an option for C: NULL for nil.
+func (s *Schema) text(a *arena) *C.char {
+	if s == nil {
+		return nil
+	}
+	if s.Text == "" {
+		a.err = invalid("the schema %q cannot be used: its Text is empty. Call Describe, SchemaOfBus or SchemaNamed", s.Name)
+	}
+	return a.text(s.Text)
+}
+
+// SchemaOfBus returns the schema of the records of the bus in that directory. ErrNotFound: the bus has
+// no schema.
 func SchemaOfBus(directory string) (*Schema, error) { return readSchema(directory, "") }
 
 // SchemaNamed is the newest version of a schema that Lapwing ships ("dbn.mbo", "kv16" …), or "orders",
@@ -103,7 +120,7 @@ func readSchema(directory, name string) (*Schema, error) {
 	})
 }
 
-// fillSchema calls read with enough memory for the fields and the text of a description.
+// fillSchema calls read with enough memory for the fields and the text of a schema.
 func fillSchema(read func(*C.lapwing_schema, *C.lapwing_field, C.size_t, *C.char, C.size_t,
 	*C.lapwing_error) C.lapwing_result) (*Schema, error) {
 	schema := C.lapwing_schema{struct_size: C.uint32_t(C.sizeof_lapwing_schema)}

@@ -1,6 +1,7 @@
 package lapwing_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -36,7 +37,7 @@ func TestTheSchemaOfABusIsWhatItsPublisherDescribed(t *testing.T) {
 	}
 }
 
-func TestADescriptionOfAStructIsWhatTheLibraryMakesOfIt(t *testing.T) {
+func TestTheSchemaOfAStructIsWhatTheLibraryMakesOfIt(t *testing.T) {
 	type level struct {
 		Px int64 `lapwing:",price"`
 		Sz uint32
@@ -53,12 +54,12 @@ func TestADescriptionOfAStructIsWhatTheLibraryMakesOfIt(t *testing.T) {
 		Best    level
 		Weights [2]float32
 	}
-	text, err := lapwing.Describe("test.top", 3, top{})
+	described, err := lapwing.Describe("test.top", 3, top{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	directory := t.TempDir()
-	p, err := lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{Directory: directory, Description: text})
+	p, err := lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{Directory: directory, Schema: described})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,8 +68,9 @@ func TestADescriptionOfAStructIsWhatTheLibraryMakesOfIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if schema.Text != text || schema.Version != 3 {
-		t.Fatalf("%s\n%s", text, schema.Text)
+	described.Hash = schema.Hash // the library's
+	if !reflect.DeepEqual(schema, described) {
+		t.Fatalf("%+v\n%+v", described, schema)
 	}
 	names := make([]string, len(schema.Fields))
 	for i, f := range schema.Fields {
@@ -79,6 +81,14 @@ func TestADescriptionOfAStructIsWhatTheLibraryMakesOfIt(t *testing.T) {
 		t.Fatal(got)
 	}
 	if err := schema.Check(top{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestASchemaWithoutATextIsRefused(t *testing.T) {
+	_, err := lapwing.OpenPublisher(within(t), lapwing.PublisherOptions{
+		Directory: t.TempDir(), Schema: &lapwing.Schema{Name: "test.empty"}})
+	if lapwing.CodeOf(err) != lapwing.ErrInvalidArgument || !strings.Contains(err.Error(), "test.empty") {
 		t.Fatal(err)
 	}
 }

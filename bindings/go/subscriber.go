@@ -81,7 +81,7 @@ type SubscriberOptions struct {
 	BehindRecords    uint32        // lag in records for an EventBehind: docs/api.md; 0: not by this measure
 	BehindTime       time.Duration // lag in time for an EventBehind, or Never; default Never
 	Fold             string        // of a state; "": the schema's default
-	Expect           string        // what the records have to be: Schema.Text; "": anything
+	Expect           *Schema       // the records must have this schema; nil: any
 	Instruments      []string      // symbols, even of digits, or numbers as "id:5930"; nil: all
 	Reattach         time.Duration // for how long a bus or publisher is waited for, or Forever; default 30 s
 	FlushTimeout     time.Duration // how long the publisher may take for the join, or Forever; default 10 s
@@ -117,7 +117,7 @@ func (o *SubscriberOptions) c(a *arena) (made C.lapwing_subscriber_options, err 
 	made.behind_records = C.uint32_t(o.BehindRecords)
 	set(&made.behind_time_ns, o.BehindTime)
 	made.fold = a.text(o.Fold)
-	made.expect = a.text(o.Expect)
+	made.expect = o.Expect.text(a)
 	made.instruments = a.texts(o.Instruments)
 	made.instrument_count = C.size_t(len(o.Instruments))
 	set(&made.reattach_ns, o.Reattach)
@@ -182,7 +182,7 @@ func (s *Subscriber) Read(ctx context.Context, b *Batch) error {
 	return err
 }
 
-// note stores the description with which the rows of a batch are compared. Each session has its own,
+// note stores the schema with which the rows of a batch are compared. Each session has its own,
 // which must be queried before the next one begins.
 func (s *Subscriber) note(c *C.lapwing_subscriber, b *Batch) {
 	switch b.out.kind {
@@ -199,7 +199,7 @@ func (s *Subscriber) note(c *C.lapwing_subscriber, b *Batch) {
 		if event.IsDescribed {
 			s.records = knownTypes(sessionSchema(c))
 		}
-		if s.fold == "orders" || s.fold == "" && event.Schema == "dbn.mbo" {
+		if s.fold == "orders" || s.fold == "" && event.SchemaName == "dbn.mbo" {
 			s.state = entryTypes("orders")
 		}
 	}
@@ -220,9 +220,9 @@ func (s *Subscriber) ReadOne(ctx context.Context, record []byte) (sequence uint6
 	return uint64(read), err
 }
 
-// Schema returns the description of the records as of the last session or reset event that was
-// delivered. The next session may have other fields in records of the same size. ErrNotFound: the
-// records are not described. ErrMisuse: no session was delivered yet.
+// Schema returns the schema of the records as of the last session or reset event that was delivered. The
+// next session may have other fields in records of the same size. ErrNotFound: the bus has no schema.
+// ErrMisuse: no session was delivered yet.
 func (s *Subscriber) Schema() (schema *Schema, err error) {
 	err = s.call(func(c *C.lapwing_subscriber, e *C.lapwing_error) C.lapwing_result {
 		read, err := sessionSchema(c)
@@ -304,7 +304,7 @@ func (s *Subscriber) FD() (int, error) {
 // SubscriberInfo is as of the call.
 type SubscriberInfo struct {
 	RecordBytes  int // of the session that was delivered last; 0: none was
-	Schema       string
+	SchemaName   string
 	Fold         string // from the first entry of a state on
 	JournalID    ID
 	SessionID    ID
@@ -341,7 +341,7 @@ func (s *Subscriber) Inspect() (SubscriberInfo, error) {
 	}
 	return SubscriberInfo{
 		RecordBytes:  int(info.record_bytes),
-		Schema:       goText(info.schema[:]),
+		SchemaName:   goText(info.schema_name[:]),
 		Fold:         goText(info.fold[:]),
 		JournalID:    goID(&info.journal_id),
 		SessionID:    goID(&info.session_id),

@@ -49,7 +49,7 @@ func TestTheSessionEventSaysWhatTheRecordsAre(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := item.Event
-		if e.Kind != lapwing.EventSession || e.Schema != "test.quote" || e.RecordBytes != quoteBytes ||
+		if e.Kind != lapwing.EventSession || e.SchemaName != "test.quote" || e.RecordBytes != quoteBytes ||
 			!e.IsDescribed || !e.IsFirstSession || e.SessionID != info.SessionID {
 			t.Fatalf("%+v", e)
 		}
@@ -242,7 +242,7 @@ func TestInspectSaysWhatWasDelivered(t *testing.T) {
 	publish(t, p, quotes(1, 7))
 	info, err := caughtUp(t, directory).Inspect()
 	if err != nil || info.Records != 7 || info.First != 1 || info.Last != 7 || info.Head != 7 ||
-		info.Schema != "test.quote" || info.RecordBytes != quoteBytes || info.Sessions != 1 {
+		info.SchemaName != "test.quote" || info.RecordBytes != quoteBytes || info.Sessions != 1 {
 		t.Fatalf("%+v %v", info, err)
 	}
 }
@@ -273,7 +273,7 @@ func TestASubscriberThatExpectsOtherRecordsEnds(t *testing.T) {
 	directory := t.TempDir()
 	openPublisher(t, directory)
 	options := fromOldest(directory)
-	options.Expect = strings.Replace(quoteText, `"size"`, `"quantity"`, 1)
+	options.Expect = &lapwing.Schema{Text: strings.Replace(quoteText, `"size"`, `"quantity"`, 1)}
 	err := openSubscriber(t, options).Read(within(t), lapwing.NewBatch(4096))
 	wantCode(t, err, lapwing.ErrRecordSize)
 	if !strings.Contains(err.Error(), "quantity") {

@@ -39,7 +39,7 @@ func init() {
 	}
 	operations["history.inspect"] = func(d *driver, s step) []string {
 		info, err := thing[lapwing.History](d, s.text("on")).Inspect()
-		return answer(err, pair("record_bytes", info.RecordBytes), pair("schema", info.Schema),
+		return answer(err, pair("record_bytes", info.RecordBytes), pair("schema", info.SchemaName),
 			pair("oldest", info.Oldest), pair("archived", info.Archived), pair("durable", info.Durable))
 	}
 	operations["history.read"] = historyRead

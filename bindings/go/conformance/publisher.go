@@ -70,8 +70,8 @@ func publisherOpen(d *driver, s step) []string {
 	made, err := lapwing.OpenPublisher(ctx, lapwing.PublisherOptions{
 		Directory:    s.text("directory"),
 		Name:         s.text("name"),
-		Schema:       s.text("schema"),
-		Description:  s.text("description"),
+		SchemaName:   s.text("schema_name"),
+		Schema:       s.schema("schema"),
 		RecordBytes:  int(s.number("record_bytes")),
 		Capacity:     s.number("capacity"),
 		SegmentBytes: s.number("segment_bytes"),

@@ -87,7 +87,7 @@ func eventLine(e *lapwing.Event) string {
 		pairs = append(pairs, pair("first", e.First), pair("last", e.Last), pair("cause", e.Cause),
 			pair("fillable", e.Fillable))
 	case lapwing.EventSession, lapwing.EventReset:
-		pairs = append(pairs, pair("record_bytes", e.RecordBytes), pair("schema", e.Schema))
+		pairs = append(pairs, pair("record_bytes", e.RecordBytes), pair("schema", e.SchemaName))
 	case lapwing.EventSnapshotComplete:
 		pairs = append(pairs, pair("entries", e.StateEntries))
 	}

@@ -70,6 +70,14 @@ func (s step) millis(key string) time.Duration {
 	return time.Duration(s.number(key)) * time.Millisecond
 }
 
+// schema is nil where the step does not say it.
+func (s step) schema(key string) *lapwing.Schema {
+	if s.text(key) == "" {
+		return nil
+	}
+	return &lapwing.Schema{Text: s.text(key)}
+}
+
 // file is the bytes of the file that a step names.
 func (s step) file() []byte {
 	bytes, err := os.ReadFile(s.text("file"))

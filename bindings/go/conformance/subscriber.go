@@ -22,7 +22,7 @@ func init() {
 	operations["subscriber.take"] = subscriberTake
 	operations["subscriber.inspect"] = func(d *driver, s step) []string {
 		info, err := thing[lapwing.Subscriber](d, s.text("on")).Inspect()
-		return answer(err, pair("record_bytes", info.RecordBytes), pair("schema", info.Schema),
+		return answer(err, pair("record_bytes", info.RecordBytes), pair("schema", info.SchemaName),
 			pair("records", info.Records), pair("first", info.First), pair("last", info.Last),
 			pair("gaps", info.Gaps), pair("lost", info.Lost), pair("filled", info.Filled),
 			pair("sessions", info.Sessions), pair("filtered", info.Filtered),
@@ -48,7 +48,7 @@ func subscriberOpen(d *driver, s step) []string {
 		BehindRecords: uint32(s.number("behind_records")),
 		BehindTime:    s.millis("behind_ms"),
 		Fold:          s.text("fold"),
-		Expect:        s.text("expect"),
+		Expect:        s.schema("expect"),
 		Instruments:   s.list("instruments"),
 		Reattach:      s.millis("reattach_ms"),
 		FlushTimeout:  s.millis("flush_timeout_ms"),

@@ -56,7 +56,7 @@ func TestTopOfBookPrintsTheBestPrices(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	directory := t.TempDir()
-	p, err := lapwing.OpenPublisher(ctx, lapwing.PublisherOptions{Directory: directory, Schema: "dbn.mbo", RecordBytes: 56})
+	p, err := lapwing.OpenPublisher(ctx, lapwing.PublisherOptions{Directory: directory, SchemaName: "dbn.mbo", RecordBytes: 56})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestPublishPublishesWhatItDescribes(t *testing.T) {
 	}
 	defer history.Close()
 	info, err := history.Inspect()
-	if err != nil || info.Durable != 25 || info.Schema != "example.quote" || info.RecordBytes != 24 {
+	if err != nil || info.Durable != 25 || info.SchemaName != "example.quote" || info.RecordBytes != 24 {
 		t.Fatalf("%+v %v", info, err)
 	}
 }

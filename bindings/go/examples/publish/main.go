@@ -38,12 +38,12 @@ func main() {
 }
 
 func publish(ctx context.Context, directory string, count int) error {
-	description, err := lapwing.Describe("example.quote", 1, Quote{})
+	schema, err := lapwing.Describe("example.quote", 1, Quote{})
 	if err != nil {
 		return err
 	}
 	publisher, err := lapwing.OpenPublisher(ctx, lapwing.PublisherOptions{
-		Directory: directory, Description: description})
+		Directory: directory, Schema: schema})
 	if err != nil {
 		return err
 	}
