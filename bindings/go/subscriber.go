@@ -29,8 +29,8 @@ func StartLive() Start { return Start{kind: C.LAPWING_START_LIVE} }
 // StartOldest begins with the oldest record that is kept.
 func StartOldest() Start { return Start{kind: C.LAPWING_START_OLDEST} }
 
-// StartAt begins with that sequence.
-func StartAt(sequence uint64) Start {
+// StartSequence begins with that sequence.
+func StartSequence(sequence uint64) Start {
 	return Start{kind: C.LAPWING_START_SEQUENCE, value: sequence}
 }
 

@@ -75,7 +75,7 @@ func start(d *driver, s step) lapwing.Start {
 	case "oldest":
 		return lapwing.StartOldest()
 	case "sequence":
-		return lapwing.StartAt(s.number("value"))
+		return lapwing.StartSequence(s.number("value"))
 	case "time":
 		return lapwing.StartTime(time.Unix(0, int64(s.number("value"))))
 	case "snapshot":
