@@ -3,7 +3,7 @@ package lapwing_test
 import (
 	"testing"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 const lastOfEvent = 0x80

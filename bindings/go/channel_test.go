@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 func listen(t *testing.T) (*lapwing.Listener, string) {

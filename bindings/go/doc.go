@@ -2,7 +2,7 @@
 // over channels between two processes. It stands on Lapwing's C interface, whose library it loads
 // when it is first used: the file that LAPWING_LIBRARY names, else the one that was linked in with
 //
-//	go build -ldflags "-X lapwing.libraryPath=/opt/lapwing/lib/liblapwing.so.1"
+//	go build -ldflags "-X lapwing.example/go/lapwing.libraryPath=/opt/lapwing/lib/liblapwing.so.1"
 //
 // else the system's liblapwing.so.1. A library of another ABI is refused.
 //

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 // patience bounds waits that are to succeed; no test measures time.

@@ -1,3 +1,3 @@
-module lapwing
+module lapwing.example/go/lapwing
 
 go 1.24

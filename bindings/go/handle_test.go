@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 // lines is a log that a test can read while it is written.

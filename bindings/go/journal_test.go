@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 func TestACursorKeepsThePositionAndTheTwoNumbers(t *testing.T) {

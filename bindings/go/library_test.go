@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 func TestTheLibraryHasTheVersionOfItsHeader(t *testing.T) {

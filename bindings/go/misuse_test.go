@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 // readRecords reads from the begin of a bus into b, and returns once b has records.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 // readTo reads to the next event of that kind.

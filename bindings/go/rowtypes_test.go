@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 // other is as large as a quote.

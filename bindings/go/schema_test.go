@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 func busSchema(t *testing.T) *lapwing.Schema {

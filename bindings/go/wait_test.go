@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 // reading starts a read that has nothing to read, and returns once it waits.

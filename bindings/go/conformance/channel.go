@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 // end is what the three ends of a channel have in common.

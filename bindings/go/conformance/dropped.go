@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 const droppedCount = 1000 // records

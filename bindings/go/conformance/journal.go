@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 const takeTwiceRows = 16

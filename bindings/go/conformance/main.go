@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 // driver has what the steps of a scenario have made, by name.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 // The steps misuse.*: what a program must not do, done by one that does it.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 func init() {

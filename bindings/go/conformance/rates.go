@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 // The steps rate.*, of buses and channels at their highest rate. A publisher without a journal never

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 // row is record n of that many bytes, or the bytes of message n.

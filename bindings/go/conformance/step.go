@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 // step is one line: an operation and its values.

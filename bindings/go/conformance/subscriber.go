@@ -4,7 +4,7 @@ import (
 	"syscall"
 	"time"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 const patience = 60 * time.Second
@@ -139,10 +139,15 @@ func TestTheReadmesProgramRuns(t *testing.T) {
 	if !found {
 		t.Fatal("README.md has no program")
 	}
-	module, err := filepath.Abs("..")
+	directory, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
 	}
+	listed, err := exec.Command("go", "list", "-m").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	module := strings.TrimSpace(string(listed))
 	home, bus := t.TempDir(), filepath.Join(t.TempDir(), "quotes")
 	source = strings.ReplaceAll(source, "./quotes", bus)
 	if err := os.WriteFile(filepath.Join(home, "main.go"), []byte(source), 0o600); err != nil {
@@ -150,8 +155,8 @@ func TestTheReadmesProgramRuns(t *testing.T) {
 	}
 	for _, arguments := range [][]string{
 		{"mod", "init", "mine"},
-		{"mod", "edit", "-require=lapwing@v0.0.0", "-replace=lapwing=" + module},
-		{"build", "-o", "mine", "-ldflags", "-X lapwing.libraryPath=" + os.Getenv("LAPWING_LIBRARY")},
+		{"mod", "edit", "-require=" + module + "@v0.0.0", "-replace=" + module + "=" + directory},
+		{"build", "-o", "mine", "-ldflags", "-X " + module + ".libraryPath=" + os.Getenv("LAPWING_LIBRARY")},
 	} {
 		command := exec.Command("go", arguments...)
 		command.Dir = home

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 // Quote is the record; the tags say what its fields are to readers.

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"time"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 const (

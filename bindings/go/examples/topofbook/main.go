@@ -11,7 +11,7 @@ import (
 	"os"
 	"os/signal"
 
-	"lapwing"
+	"lapwing.example/go/lapwing"
 )
 
 type top struct{ bid, ask lapwing.Level }
