@@ -24,12 +24,12 @@ type Message struct {
 // ChannelOptions are of what this side sends; a consumer ignores sizes. A zero field has its default; see
 // "Options" in the package documentation.
 type ChannelOptions struct {
-	Name            string // for people: `lapwing info` shows it
-	Capacity        uint64 // bytes, a power of two; default 1 MiB
-	MessageBytesMax uint32 // default 64 KiB
-	CallWindow      uint32 // calls, and one-way messages, taken unanswered; default 64
-	Wait            WaitStrategy
-	Retry           time.Duration // how long a connect keeps trying while nobody listens, or Forever; default 0
+	Name            string        // shown by `lapwing info`; "": none
+	Capacity        uint64        // bytes, a power of two; 0: 1 MiB
+	MessageBytesMax uint32        // 0: 64 KiB
+	CallWindow      uint32        // calls, and one-way messages, taken unanswered; 0: 64
+	Wait            WaitStrategy  // how to wait; 0: WaitBackoff
+	Retry           time.Duration // how long a connect keeps trying while nobody listens, or Forever; 0: it tries once
 	NUMANode        *uint32       // this side's memory lies there, or fail; nil: anywhere
 	PeerUID         *uint32       // only that user is served, or connected to; nil: this user and root
 	Aligned         bool          // payloads are aligned to 64 bytes; without it, to 16, and those of 49 to 56 to 8
@@ -59,7 +59,7 @@ func (o *ChannelOptions) withoutName() (c C.lapwing_channel_options) {
 	set(&c.capacity, o.Capacity)
 	set(&c.message_bytes_max, o.MessageBytesMax)
 	set(&c.call_window, o.CallWindow)
-	set(&c.wait, o.Wait)
+	c.wait = waits[o.Wait]
 	set(&c.retry_ns, o.Retry)
 	if o.NUMANode != nil {
 		c.numa_node = C.uint32_t(*o.NUMANode)

@@ -14,9 +14,9 @@
 //
 // # Options
 //
-// An option that is zero is not given, and has its default. The documentation of an option states the
-// default if it is not zero. This includes durations: the shortest is a nanosecond. [Forever], [Never]
-// and [OnRequest] are the durations that no number states.
+// Options are structs. Each field documents what its zero value means: "0: 30 s" is a default of 30
+// seconds, and the zero value of a choice is its default, such as [GapFill] or [WaitBackoff]. The shortest
+// duration is a nanosecond. [Forever], [Never] and [OnRequest] name the durations that are not numbers.
 //
 // # Handles
 //

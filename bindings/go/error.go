@@ -190,9 +190,9 @@ func set[F, V ~int64 | ~uint64 | ~uint32](option *F, value V) {
 	}
 }
 
-// choice refuses an option that is neither 0, the default, nor from 1 to last.
-func choice[T ~uint32](name string, value, last T, names string) error {
-	if value <= last {
+// choice refuses an option that is not an index of values, its values in C.
+func choice[T ~uint32](name string, value T, values []C.uint32_t, names string) error {
+	if int(value) < len(values) {
 		return nil
 	}
 	return invalid("%s is %d; it can be: %s", name, value, names)

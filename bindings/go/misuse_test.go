@@ -176,7 +176,7 @@ func TestAnOptionThatCannotBeIsRefusedAndTheErrorSaysWhatItCanBe(t *testing.T) {
 	}
 	for words, options := range map[string]lapwing.SubscriberOptions{
 		"OnGap is 9; it can be: GapFill, GapSkip, GapStop, GapSnapshot": {OnGap: 9},
-		"Wait is 9; it can be: WaitBusy, WaitBackoff, WaitPark":         {Wait: 9},
+		"Wait is 9; it can be: WaitBackoff, WaitBusy, WaitPark":         {Wait: 9},
 		"BehindTime is -1s; it can be: 0 or more, Never":                {BehindTime: -time.Second},
 		"Reattach is -1s; it can be: 0 or more, Forever":                {Reattach: -time.Second},
 		"FlushTimeout is -1s":     {FlushTimeout: -time.Second},
@@ -188,7 +188,7 @@ func TestAnOptionThatCannotBeIsRefusedAndTheErrorSaysWhatItCanBe(t *testing.T) {
 		refused(err, words)
 	}
 	for words, options := range map[string]lapwing.ChannelOptions{
-		"Wait is 9; it can be: WaitBusy, WaitBackoff, WaitPark": {Wait: 9},
+		"Wait is 9; it can be: WaitBackoff, WaitBusy, WaitPark": {Wait: 9},
 		"Retry is -1s": {Retry: -time.Second},
 	} {
 		_, err := lapwing.ConnectProducer(within(t), directory, options)

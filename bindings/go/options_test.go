@@ -1,8 +1,14 @@
 package lapwing_test
 
 import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -161,4 +167,45 @@ func TestABusThatWasReplacedHasItsOwnSchema(t *testing.T) {
 	}
 	_, err = lapwing.Rows[pairOld](after)
 	refusedAs(t, err, "where renamed is")
+}
+
+// optionFields returns the fields of all structs whose name ends in Options.
+func optionFields(t *testing.T) map[string]*ast.Field {
+	t.Helper()
+	sources, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := map[string]*ast.Field{}
+	for _, source := range sources {
+		file, err := parser.ParseFile(token.NewFileSet(), source, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(node ast.Node) bool {
+			spec, isType := node.(*ast.TypeSpec)
+			if !isType || !strings.HasSuffix(spec.Name.Name, "Options") {
+				return true
+			}
+			for _, field := range spec.Type.(*ast.StructType).Fields.List {
+				fields[spec.Name.Name+"."+field.Names[0].Name] = field
+			}
+			return false
+		})
+	}
+	return fields
+}
+
+// A bool is off by default, and the bus's directory is required.
+func TestEveryOptionStatesWhatItsZeroValueMeans(t *testing.T) {
+	stated := regexp.MustCompile(`(\b(0|nil|zero)|""): |; required\b`)
+	fields := optionFields(t)
+	for name, field := range fields {
+		if fmt.Sprint(field.Type) != "bool" && !stated.MatchString(field.Comment.Text()) {
+			t.Errorf("%s does not state what its zero value means: %q", name, field.Comment.Text())
+		}
+	}
+	if len(fields) < 50 {
+		t.Fatal("there are", len(fields), "options")
+	}
 }

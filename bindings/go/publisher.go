@@ -14,55 +14,63 @@ import (
 	"unsafe"
 )
 
-// OnJournalLag is what happens when the journal is a whole ring behind.
+// OnJournalLag selects what happens when the journal is a whole ring behind. The zero OnJournalLag is
+// LagWait.
 type OnJournalLag uint32
 
 const (
-	LagWait OnJournalLag = C.LAPWING_ON_JOURNAL_LAG_WAIT // publish waits for the disk; the default
-	LagShed OnJournalLag = C.LAPWING_ON_JOURNAL_LAG_SHED // the journal is given up for the rest of the session
+	LagWait OnJournalLag = iota // publishing waits for the disk
+	LagShed                     // the rest of the session is not journaled
 )
 
-// OnJournalFailure is what happens when the journal has failed.
+var onJournalLags = []C.lapwing_on_journal_lag{LagWait: C.LAPWING_ON_JOURNAL_LAG_WAIT,
+	LagShed: C.LAPWING_ON_JOURNAL_LAG_SHED}
+
+// OnJournalFailure selects what happens when the journal has failed. The zero OnJournalFailure is
+// FailureContinue.
 type OnJournalFailure uint32
 
 const (
-	FailureContinue OnJournalFailure = C.LAPWING_ON_JOURNAL_FAILURE_CONTINUE // publishing goes on live; the default
-	FailureStop     OnJournalFailure = C.LAPWING_ON_JOURNAL_FAILURE_STOP     // publishing ends
+	FailureContinue OnJournalFailure = iota // publishing continues without a journal
+	FailureStop                             // publishing ends
 )
+
+var onJournalFailures = []C.lapwing_on_journal_failure{
+	FailureContinue: C.LAPWING_ON_JOURNAL_FAILURE_CONTINUE, FailureStop: C.LAPWING_ON_JOURNAL_FAILURE_STOP}
 
 // PublisherOptions are the options of OpenPublisher. A zero field has its default; see "Options" in the
 // package documentation.
 type PublisherOptions struct {
-	Directory        string        // of the bus; made if it is missing
-	Name             string        // "": the directory's last component
-	SchemaName       string        // of a shipped schema, or your own; "": the name of Schema, else "bytes"
-	Schema           *Schema       // see Describe and SchemaNamed; nil: none, or the shipped one of SchemaName
-	RecordBytes      int           // 8 to 4,088; 0: the size in Schema, else 56
-	Capacity         uint64        // slots, a power of two; 0: what fits, up to 1,048,576
-	RingDirectory    string        // "": the bus directory on tmpfs, else one in /dev/shm
-	JournalDirectory string        // "": <directory>/journal
-	SegmentBytes     uint64        // of slots, a power of two; default 64 MiB
-	SyncInterval     time.Duration // of the journal, or OnRequest: by Flush alone; default 10 ms
-	RetainBytes      uint64        // the oldest segments above it are removed; 0: no limit
-	RetainAge        time.Duration // segments whose newest record is older are removed, or Never; default Never
-	OnJournalLag     OnJournalLag
-	OnJournalFailure OnJournalFailure
-	NoJournal        bool    // records that were lapped are lost to readers
-	HugePages        bool    // the ring is backed by huge pages, or open fails
-	Resume           bool    // SourceID goes on where the journal says
-	Restamped        bool    // the times of publishing are this publisher's, not the feed's
-	Group            *uint32 // gid whose members may read; nil: this user and root alone
-	Metadata         []byte  // raw DBN metadata of the feed
-	SourceID         uint64  // of the source of the records; the journal keeps it
-	SourceOffset     uint64  // its records before the first that is published
+	Directory        string           // of the bus; required; made if it is missing
+	Name             string           // "": the directory's last component
+	SchemaName       string           // of a shipped schema, or your own; "": the name of Schema, else "bytes"
+	Schema           *Schema          // see Describe and SchemaNamed; nil: none, or the shipped one of SchemaName
+	RecordBytes      int              // 8 to 4,088; 0: the size in Schema, else 56
+	Capacity         uint64           // slots, a power of two; 0: what fits, up to 1,048,576
+	RingDirectory    string           // "": the bus directory on tmpfs, else one in /dev/shm
+	JournalDirectory string           // "": <directory>/journal
+	SegmentBytes     uint64           // of slots, a power of two; 0: 64 MiB
+	SyncInterval     time.Duration    // of the journal, or OnRequest: by Flush alone; 0: 10 ms
+	RetainBytes      uint64           // the oldest segments above it are removed; 0: no limit
+	RetainAge        time.Duration    // segments whose newest record is older are removed, or Never; 0: Never
+	OnJournalLag     OnJournalLag     // 0: LagWait
+	OnJournalFailure OnJournalFailure // 0: FailureContinue
+	NoJournal        bool             // records that were lapped are lost to readers
+	HugePages        bool             // the ring is backed by huge pages, or open fails
+	Resume           bool             // SourceID goes on where the journal says
+	Restamped        bool             // the times of publishing are this publisher's, not the feed's
+	Group            *uint32          // gid whose members may read; nil: this user and root alone
+	Metadata         []byte           // raw DBN metadata of the feed; nil: none
+	SourceID         uint64           // of the source of the records, which the journal keeps; 0: none
+	SourceOffset     uint64           // records of the source before the first that is published; 0: none
 }
 
 func (o *PublisherOptions) c(a *arena) (made C.lapwing_publisher_options, err error) {
 	err = cmp.Or(load(),
 		notNegative("RecordBytes", o.RecordBytes), duration("RetainAge", o.RetainAge, "Never"),
 		duration("SyncInterval", o.SyncInterval, "OnRequest"),
-		choice("OnJournalLag", o.OnJournalLag, LagShed, "LagWait, LagShed"),
-		choice("OnJournalFailure", o.OnJournalFailure, FailureStop, "FailureContinue, FailureStop"))
+		choice("OnJournalLag", o.OnJournalLag, onJournalLags, "LagWait, LagShed"),
+		choice("OnJournalFailure", o.OnJournalFailure, onJournalFailures, "FailureContinue, FailureStop"))
 	if err != nil {
 		return made, err
 	}
@@ -84,8 +92,8 @@ func (o *PublisherOptions) c(a *arena) (made C.lapwing_publisher_options, err er
 	set(&made.sync_interval_ns, o.SyncInterval)
 	made.retain_bytes = C.uint64_t(o.RetainBytes)
 	set(&made.retain_age_ns, o.RetainAge)
-	set(&made.on_journal_lag, o.OnJournalLag)
-	set(&made.on_journal_failure, o.OnJournalFailure)
+	made.on_journal_lag = onJournalLags[o.OnJournalLag]
+	made.on_journal_failure = onJournalFailures[o.OnJournalFailure]
 	made.metadata = a.bytes(o.Metadata)
 	made.metadata_bytes = C.size_t(len(o.Metadata))
 	made.source_id = C.uint64_t(o.SourceID)

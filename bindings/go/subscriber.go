@@ -47,56 +47,63 @@ func StartAfter(position Position) Start {
 	return Start{kind: C.LAPWING_START_AFTER, position: position}
 }
 
-// OnGap is what a subscriber does about records that the ring does not have any more.
+// OnGap selects what a subscriber does about records that are no longer in the ring. The zero OnGap is
+// GapFill.
 type OnGap uint32
 
 const (
-	GapFill     OnGap = C.LAPWING_ON_GAP_FILL     // read them from the journal; the default
-	GapSkip     OnGap = C.LAPWING_ON_GAP_SKIP     // report them, and go on in the ring
-	GapStop     OnGap = C.LAPWING_ON_GAP_STOP     // report them, and end with ErrStoppedAtGap
-	GapSnapshot OnGap = C.LAPWING_ON_GAP_SNAPSHOT // report them, and go on with the newest checkpoint's state
+	GapFill     OnGap = iota // read them from the journal
+	GapSkip                  // report them, and continue in the ring
+	GapStop                  // report them, and end with ErrStoppedAtGap
+	GapSnapshot              // report them, and continue with the state of the newest checkpoint
 )
 
-// WaitStrategy is how a wait waits.
+var onGaps = []C.lapwing_on_gap{GapFill: C.LAPWING_ON_GAP_FILL, GapSkip: C.LAPWING_ON_GAP_SKIP,
+	GapStop: C.LAPWING_ON_GAP_STOP, GapSnapshot: C.LAPWING_ON_GAP_SNAPSHOT}
+
+// WaitStrategy selects how a call waits. The zero WaitStrategy is WaitBackoff.
 type WaitStrategy uint32
 
 const (
-	WaitBusy    WaitStrategy = C.LAPWING_WAIT_BUSY    // spins; needs a core of its own
-	WaitBackoff WaitStrategy = C.LAPWING_WAIT_BACKOFF // spins for a while, then yields, then sleeps; the default
-	WaitPark    WaitStrategy = C.LAPWING_WAIT_PARK    // sleeps at once
+	WaitBackoff WaitStrategy = iota // spins for a while, then yields, then sleeps
+	WaitBusy                        // spins; needs a core of its own
+	WaitPark                        // sleeps at once
 )
 
+var waits = []C.lapwing_wait{WaitBackoff: C.LAPWING_WAIT_BACKOFF, WaitBusy: C.LAPWING_WAIT_BUSY,
+	WaitPark: C.LAPWING_WAIT_PARK}
+
 func (w WaitStrategy) check() error {
-	return choice("Wait", w, WaitPark, "WaitBusy, WaitBackoff, WaitPark")
+	return choice("Wait", w, waits, "WaitBackoff, WaitBusy, WaitPark")
 }
 
 // SubscriberOptions are the options of OpenSubscriber. A zero field has its default; see "Options" in
 // the package documentation.
 type SubscriberOptions struct {
-	Directory        string // of the bus
-	Name             string // shown by `lapwing subscribers`
-	Start            Start
-	OnGap            OnGap
-	Wait             WaitStrategy
+	Directory        string        // of the bus; required
+	Name             string        // shown by `lapwing subscribers`; "": none
+	Start            Start         // where to begin; zero: StartLive()
+	OnGap            OnGap         // what to do about a gap; 0: GapFill
+	Wait             WaitStrategy  // how to wait; 0: WaitBackoff
 	BehindRecords    uint32        // lag in records for an EventBehind: docs/api.md; 0: not by this measure
-	BehindTime       time.Duration // lag in time for an EventBehind, or Never; default Never
+	BehindTime       time.Duration // lag in time for an EventBehind, or Never; 0: Never
 	Fold             string        // of a state; "": the schema's default
 	Expect           *Schema       // the records must have this schema; nil: any
 	Instruments      []string      // symbols, even of digits, or numbers as "id:5930"; nil: all
-	Reattach         time.Duration // for how long a bus or publisher is waited for, or Forever; default 30 s
-	FlushTimeout     time.Duration // how long the publisher may take for the join, or Forever; default 10 s
-	StaleAfter       time.Duration // silence before an EventStale, or Never; default Never
+	Reattach         time.Duration // how long to wait for a bus or publisher, or Forever; 0: 30 s
+	FlushTimeout     time.Duration // how long the publisher may take for the join, or Forever; 0: 10 s
+	StaleAfter       time.Duration // silence before an EventStale, or Never; 0: Never
 	EndAtClose       bool          // a clean close is the end: ErrClosed
-	Observes         bool          // it shows records to people: docs/monitoring.md
+	Observes         bool          // the program shows records to people: docs/monitoring.md
 	MeasureEvery     uint32        // measure the age of every Nth record, see Ages; 0: of none
-	Conflate         bool          // the newest record of each key, once an interval
-	ConflateInterval time.Duration // default 250 ms
-	ConflateKeysMax  uint32        // more keys end the interval early; default 65,536
+	Conflate         bool          // deliver the newest record of each key, once an interval
+	ConflateInterval time.Duration // with Conflate; 0: 250 ms
+	ConflateKeysMax  uint32        // with Conflate: more keys end the interval early; 0: 65,536
 }
 
 func (o *SubscriberOptions) c(a *arena) (made C.lapwing_subscriber_options, err error) {
 	err = cmp.Or(load(),
-		choice("OnGap", o.OnGap, GapSnapshot, "GapFill, GapSkip, GapStop, GapSnapshot"), o.Wait.check(),
+		choice("OnGap", o.OnGap, onGaps, "GapFill, GapSkip, GapStop, GapSnapshot"), o.Wait.check(),
 		duration("BehindTime", o.BehindTime, "Never"), duration("Reattach", o.Reattach, "Forever"),
 		duration("FlushTimeout", o.FlushTimeout, "Forever"), duration("StaleAfter", o.StaleAfter, "Never"),
 		notNegative("ConflateInterval", o.ConflateInterval))
@@ -112,8 +119,8 @@ func (o *SubscriberOptions) c(a *arena) (made C.lapwing_subscriber_options, err 
 	made.start = o.Start.kind
 	made.start_value = C.uint64_t(o.Start.value)
 	made.start_position = o.Start.position.c()
-	set(&made.on_gap, o.OnGap)
-	set(&made.wait, o.Wait)
+	made.on_gap = onGaps[o.OnGap]
+	made.wait = waits[o.Wait]
 	made.behind_records = C.uint32_t(o.BehindRecords)
 	set(&made.behind_time_ns, o.BehindTime)
 	made.fold = a.text(o.Fold)
