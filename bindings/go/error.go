@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// Code is the number of an error. It is an error itself, for errors.Is(err, lapwing.ErrTimedOut).
+// Code is the number of an error. It is an error itself: errors.Is(err, lapwing.ErrTimedOut) compares it, and
+// errors.As finds it.
 type Code int32
 
 const (
@@ -84,6 +85,15 @@ func (e *Error) Is(target error) bool {
 	return ok && code == e.Code
 }
 
+// As sets a *Code to the number of the error, for errors.As.
+func (e *Error) As(target any) bool {
+	code, ok := target.(*Code)
+	if ok {
+		*code = e.Code
+	}
+	return ok
+}
+
 func (e *Error) Unwrap() []error {
 	var causes []error
 	if e.cause != nil {
@@ -97,10 +107,6 @@ func (e *Error) Unwrap() []error {
 
 // CodeOf is the number of an error of this package: 0 of nil and of any other error.
 func CodeOf(err error) Code {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Code
-	}
 	var code Code
 	errors.As(err, &code)
 	return code

@@ -139,6 +139,10 @@ func TestTheEndOfReadOneHasTheWordsOfRead(t *testing.T) {
 	if !errors.As(err, &e) || e.Message == "" {
 		t.Fatalf("%+v", e)
 	}
+	var code lapwing.Code
+	if !errors.As(err, &code) || code != lapwing.ErrNoBus {
+		t.Fatal(code)
+	}
 	again := s.Read(within(t), lapwing.NewBatch(4096))
 	if again == nil || again.Error() != err.Error() {
 		t.Fatalf("ReadOne returns %q, and Read %q", err, again)
