@@ -7,7 +7,7 @@ import lapwing.Schema;
 /**
  * Publishes ten records of a struct of one's own, and says how far they are durable.
  *
- * <p>The description is what LAPWING_RECORD makes of a C++ struct (docs/records.md); a program in any
+ * <p>The schema is what LAPWING_RECORD makes of a C++ struct (docs/records.md); a program in any
  * language then reads the fields by name.
  *
  * <pre>java -cp lapwing.jar --enable-native-access=ALL-UNNAMED examples/Publish.java DIRECTORY</pre>
@@ -25,7 +25,7 @@ final class Publish {
   public static void main(String[] arguments) {
     Path directory = Path.of(arguments[0]);
     try (var publisher =
-        Publisher.open(directory, new PublisherOptions().description(QUOTE).capacity(4096))) {
+        Publisher.open(directory, new PublisherOptions().schema(QUOTE).capacity(4096))) {
       Schema schema = Schema.ofBus(directory);
       var time = schema.field("time");
       var instrument = schema.field("instrument");

@@ -7,7 +7,7 @@ import lapwing.Schema
 import lapwing.coroutines.awaitFlush
 import lapwing.coroutines.openPublisher
 
-/** As LAPWING_RECORD describes a C++ struct (docs/records.md). */
+/** The schema that LAPWING_RECORD makes of a C++ struct (docs/records.md). */
 private const val QUOTE =
     """{"name":"desk.quote","version":1,"record_bytes":24,"fields":[
        {"name":"time","type":"uint64","offset":0,"unit":"utc_ns","role":"time"},
@@ -18,7 +18,7 @@ private const val QUOTE =
 /** Publishes ten records of a struct of one's own, and says how far they are durable. */
 fun main(arguments: Array<String>) = runBlocking {
     val directory = Path.of(arguments[0])
-    openPublisher(directory) { description(QUOTE).capacity(4096) }.use { publisher ->
+    openPublisher(directory) { schema(QUOTE).capacity(4096) }.use { publisher ->
         val schema = Schema.ofBus(directory)
         val time = schema.field("time")
         val instrument = schema.field("instrument")

@@ -149,6 +149,14 @@ final class C {
   static final int CHANNEL_PEER_UID = 8;
   static final int CHANNEL_NO_MEMBARRIER = 16;
   static final int CHANNEL_LATE_REPLIES = 32;
+  static final int SOURCE_SUBSCRIBER = 1;
+  static final int SOURCE_CONFLATED = 2;
+  static final int SOURCE_CONSUMER = 4;
+  static final int SOURCE_PRODUCER = 5;
+  static final int SOURCE_DUPLEX = 6;
+  static final int SOURCE_LISTENER = 7;
+  static final int SOURCE_FD = 8;
+  static final int SOURCE_TIMER = 9;
 
   static final class id {
     static final StructLayout LAYOUT = structLayout(
@@ -229,8 +237,8 @@ final class C {
         JAVA_INT.withName("flags"),
         ADDRESS.withName("directory"),
         ADDRESS.withName("name"),
+        ADDRESS.withName("schema_name"),
         ADDRESS.withName("schema"),
-        ADDRESS.withName("description"),
         JAVA_INT.withName("record_bytes"),
         JAVA_INT.withName("group"),
         JAVA_LONG.withName("capacity"),
@@ -251,8 +259,8 @@ final class C {
     static final long flags = 4;
     static final long directory = 8;
     static final long name = 16;
-    static final long schema = 24;
-    static final long description = 32;
+    static final long schema_name = 24;
+    static final long schema = 32;
     static final long record_bytes = 40;
     static final long group = 44;
     static final long capacity = 48;
@@ -332,7 +340,7 @@ final class C {
         JAVA_INT.withName("is_described"),
         JAVA_INT.withName("is_filtered"),
         JAVA_INT.withName("is_skipped"),
-        sequenceLayout(32, JAVA_BYTE).withName("schema"),
+        sequenceLayout(32, JAVA_BYTE).withName("schema_name"),
         sequenceLayout(32, JAVA_BYTE).withName("fold"),
         sequenceLayout(512, JAVA_BYTE).withName("text"));
     static final long SIZE = 680;
@@ -351,7 +359,7 @@ final class C {
     static final long is_described = 92;
     static final long is_filtered = 96;
     static final long is_skipped = 100;
-    static final long schema = 104;
+    static final long schema_name = 104;
     static final long fold = 136;
     static final long text = 168;
   }
@@ -461,7 +469,7 @@ final class C {
     static final StructLayout LAYOUT = structLayout(
         JAVA_INT.withName("struct_size"),
         JAVA_INT.withName("record_bytes"),
-        sequenceLayout(32, JAVA_BYTE).withName("schema"),
+        sequenceLayout(32, JAVA_BYTE).withName("schema_name"),
         sequenceLayout(32, JAVA_BYTE).withName("fold"),
         C.id.LAYOUT.withName("journal_id"),
         C.id.LAYOUT.withName("session_id"),
@@ -488,7 +496,7 @@ final class C {
     static final long SIZE = 256;
     static final long struct_size = 0;
     static final long record_bytes = 4;
-    static final long schema = 8;
+    static final long schema_name = 8;
     static final long fold = 40;
     static final long journal_id = 72;
     static final long session_id = 88;
@@ -518,7 +526,7 @@ final class C {
     static final StructLayout LAYOUT = structLayout(
         JAVA_INT.withName("struct_size"),
         JAVA_INT.withName("record_bytes"),
-        sequenceLayout(32, JAVA_BYTE).withName("schema"),
+        sequenceLayout(32, JAVA_BYTE).withName("schema_name"),
         C.id.LAYOUT.withName("journal_id"),
         JAVA_LONG.withName("oldest"),
         JAVA_LONG.withName("archived"),
@@ -526,7 +534,7 @@ final class C {
     static final long SIZE = 80;
     static final long struct_size = 0;
     static final long record_bytes = 4;
-    static final long schema = 8;
+    static final long schema_name = 8;
     static final long journal_id = 40;
     static final long oldest = 56;
     static final long archived = 64;
@@ -742,6 +750,40 @@ final class C {
     static final long sleeps = 72;
     static final long wakes = 80;
     static final long late_replies = 88;
+  }
+
+  static final class symbol_mapping {
+    static final StructLayout LAYOUT = structLayout(
+        sequenceLayout(80, JAVA_BYTE).withName("symbol"),
+        JAVA_INT.withName("instrument_id"),
+        JAVA_INT.withName("start_date"),
+        JAVA_INT.withName("end_date"),
+        JAVA_INT.withName("reserved"));
+    static final long SIZE = 96;
+    static final long symbol = 0;
+    static final long instrument_id = 80;
+    static final long start_date = 84;
+    static final long end_date = 88;
+    static final long reserved = 92;
+  }
+
+  static final class ready {
+    static final StructLayout LAYOUT = structLayout(
+        JAVA_INT.withName("struct_size"),
+        JAVA_INT.withName("kind"),
+        JAVA_LONG.withName("token"),
+        JAVA_LONG.withName("source"),
+        JAVA_LONG.withName("expirations"),
+        JAVA_INT.withName("events"),
+        JAVA_INT.withName("reserved"));
+    static final long SIZE = 40;
+    static final long struct_size = 0;
+    static final long kind = 4;
+    static final long token = 8;
+    static final long source = 16;
+    static final long expirations = 24;
+    static final long events = 32;
+    static final long reserved = 36;
   }
 
   private static final class Call_version {
@@ -1789,6 +1831,231 @@ final class C {
   static void channel_destroy(MemorySegment channel) {
     try {
       Call_channel_destroy.HANDLE.invokeExact(channel);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_symbols_open {
+    static final MethodHandle HANDLE = Library.call("lapwing_symbols_open",
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, ADDRESS));
+  }
+
+  static int symbols_open(MemorySegment directory, MemorySegment symbols, MemorySegment error) {
+    try {
+      return (int) Call_symbols_open.HANDLE.invokeExact(directory, symbols, error);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_symbols_find {
+    static final MethodHandle HANDLE = Library.call("lapwing_symbols_find",
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_LONG, ADDRESS, ADDRESS));
+  }
+
+  static int symbols_find(MemorySegment symbols, MemorySegment symbol, long utc_ns,
+      MemorySegment instrument_id, MemorySegment error) {
+    try {
+      return (int) Call_symbols_find.HANDLE.invokeExact(symbols, symbol, utc_ns, instrument_id,
+      error);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_symbols_name {
+    static final MethodHandle HANDLE = Library.call("lapwing_symbols_name",
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_LONG, ADDRESS, ADDRESS));
+  }
+
+  static int symbols_name(MemorySegment symbols, int instrument_id, long utc_ns,
+      MemorySegment mapping, MemorySegment error) {
+    try {
+      return (int) Call_symbols_name.HANDLE.invokeExact(symbols, instrument_id, utc_ns, mapping,
+      error);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_symbols_list {
+    static final MethodHandle HANDLE = Library.call("lapwing_symbols_list",
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_LONG, ADDRESS, ADDRESS));
+  }
+
+  static int symbols_list(MemorySegment symbols, MemorySegment mappings, long max,
+      MemorySegment count, MemorySegment error) {
+    try {
+      return (int) Call_symbols_list.HANDLE.invokeExact(symbols, mappings, max, count, error);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_symbols_destroy {
+    static final MethodHandle HANDLE = Library.call("lapwing_symbols_destroy",
+        FunctionDescriptor.ofVoid(ADDRESS));
+  }
+
+  static void symbols_destroy(MemorySegment symbols) {
+    try {
+      Call_symbols_destroy.HANDLE.invokeExact(symbols);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_wait_set_open {
+    static final MethodHandle HANDLE = Library.call("lapwing_wait_set_open",
+        FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS, ADDRESS));
+  }
+
+  static int wait_set_open(int wait, MemorySegment set, MemorySegment error) {
+    try {
+      return (int) Call_wait_set_open.HANDLE.invokeExact(wait, set, error);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_wait_set_add_subscriber {
+    static final MethodHandle HANDLE = Library.call("lapwing_wait_set_add_subscriber",
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_LONG, ADDRESS, ADDRESS));
+  }
+
+  static int wait_set_add_subscriber(MemorySegment set, MemorySegment subscriber, long token,
+      MemorySegment source, MemorySegment error) {
+    try {
+      return (int) Call_wait_set_add_subscriber.HANDLE.invokeExact(set, subscriber, token, source,
+      error);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_wait_set_add_channel {
+    static final MethodHandle HANDLE = Library.call("lapwing_wait_set_add_channel",
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_LONG, JAVA_LONG, ADDRESS, ADDRESS));
+  }
+
+  static int wait_set_add_channel(MemorySegment set, MemorySegment channel, long bytes, long token,
+      MemorySegment source, MemorySegment error) {
+    try {
+      return (int) Call_wait_set_add_channel.HANDLE.invokeExact(set, channel, bytes, token, source,
+      error);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_wait_set_add_listener {
+    static final MethodHandle HANDLE = Library.call("lapwing_wait_set_add_listener",
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_LONG, ADDRESS, ADDRESS));
+  }
+
+  static int wait_set_add_listener(MemorySegment set, MemorySegment listener, long token,
+      MemorySegment source, MemorySegment error) {
+    try {
+      return (int) Call_wait_set_add_listener.HANDLE.invokeExact(set, listener, token, source,
+      error);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_wait_set_add_fd {
+    static final MethodHandle HANDLE = Library.call("lapwing_wait_set_add_fd",
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS, ADDRESS));
+  }
+
+  static int wait_set_add_fd(MemorySegment set, int fd, int events, long token,
+      MemorySegment source, MemorySegment error) {
+    try {
+      return (int) Call_wait_set_add_fd.HANDLE.invokeExact(set, fd, events, token, source, error);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_wait_set_add_timer {
+    static final MethodHandle HANDLE = Library.call("lapwing_wait_set_add_timer",
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG, JAVA_LONG, ADDRESS,
+      ADDRESS));
+  }
+
+  static int wait_set_add_timer(MemorySegment set, long in_ns, long every_ns, long token,
+      MemorySegment source, MemorySegment error) {
+    try {
+      return (int) Call_wait_set_add_timer.HANDLE.invokeExact(set, in_ns, every_ns, token, source,
+      error);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_wait_set_set_timer {
+    static final MethodHandle HANDLE = Library.call("lapwing_wait_set_set_timer",
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG, JAVA_LONG, ADDRESS));
+  }
+
+  static int wait_set_set_timer(MemorySegment set, long source, long in_ns, long every_ns,
+      MemorySegment error) {
+    try {
+      return (int) Call_wait_set_set_timer.HANDLE.invokeExact(set, source, in_ns, every_ns, error);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_wait_set_remove {
+    static final MethodHandle HANDLE = Library.call("lapwing_wait_set_remove",
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, ADDRESS));
+  }
+
+  static int wait_set_remove(MemorySegment set, long source, MemorySegment error) {
+    try {
+      return (int) Call_wait_set_remove.HANDLE.invokeExact(set, source, error);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_wait_set_wait {
+    static final MethodHandle HANDLE = Library.call("lapwing_wait_set_wait",
+        FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, JAVA_LONG, ADDRESS));
+  }
+
+  static int wait_set_wait(MemorySegment set, MemorySegment ready, long timeout_ns,
+      MemorySegment error) {
+    try {
+      return (int) Call_wait_set_wait.HANDLE.invokeExact(set, ready, timeout_ns, error);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_wait_set_interrupt {
+    static final MethodHandle HANDLE = Library.call("lapwing_wait_set_interrupt",
+        FunctionDescriptor.ofVoid(ADDRESS));
+  }
+
+  static void wait_set_interrupt(MemorySegment set) {
+    try {
+      Call_wait_set_interrupt.HANDLE.invokeExact(set);
+    } catch (Throwable e) {
+      throw Library.unexpected(e);
+    }
+  }
+
+  private static final class Call_wait_set_destroy {
+    static final MethodHandle HANDLE = Library.call("lapwing_wait_set_destroy",
+        FunctionDescriptor.ofVoid(ADDRESS));
+  }
+
+  static void wait_set_destroy(MemorySegment set) {
+    try {
+      Call_wait_set_destroy.HANDLE.invokeExact(set);
     } catch (Throwable e) {
       throw Library.unexpected(e);
     }

@@ -17,7 +17,7 @@ import java.util.UUID;
  * @param recordBytes of the records that follow
  * @param journalId null: none
  * @param sessionId null: none
- * @param schema of the records that follow
+ * @param schemaName of the records that follow
  * @param isDescribed {@link Subscriber#schema()} has their fields
  * @param isFirstSession of SESSION: the first one of this subscriber
  * @param stateEntries of SNAPSHOT_COMPLETE: of the state
@@ -25,7 +25,7 @@ import java.util.UUID;
  * @param text in words: why, which checkpoint, how a session ended
  */
 public record Event(Kind kind, long sequence, Cause cause, long first, long last, long resume,
-    boolean isFillable, int recordBytes, UUID journalId, UUID sessionId, String schema,
+    boolean isFillable, int recordBytes, UUID journalId, UUID sessionId, String schemaName,
     boolean isDescribed, boolean isFirstSession, long stateEntries, String fold, String text)
     implements Item {
 
@@ -133,7 +133,7 @@ public record Event(Kind kind, long sequence, Cause cause, long first, long last
         event.get(ValueLayout.JAVA_INT, C.event.record_bytes),
         Text.id(event, C.event.journal_id),
         Text.id(event, C.event.session_id),
-        event.getString(C.event.schema),
+        event.getString(C.event.schema_name),
         event.get(ValueLayout.JAVA_INT, C.event.is_described) != 0,
         event.get(ValueLayout.JAVA_INT, C.event.is_first_session) != 0,
         event.get(ValueLayout.JAVA_LONG, C.event.state_entries),

@@ -16,7 +16,7 @@ public final class History extends Handle {
    * @param archived the newest that can be read
    * @param durable the newest that no power cut takes back
    */
-  public record Info(int recordBytes, String schema, UUID journalId, long oldest, long archived,
+  public record Info(int recordBytes, String schemaName, UUID journalId, long oldest, long archived,
       long durable) {}
 
   private History(MemorySegment pointer) {
@@ -43,7 +43,7 @@ public final class History extends Handle {
         exit();
       }
       return new Info(info.get(ValueLayout.JAVA_INT, C.history_info.record_bytes),
-          info.getString(C.history_info.schema),
+          info.getString(C.history_info.schema_name),
           Text.id(info, C.history_info.journal_id),
           info.get(ValueLayout.JAVA_LONG, C.history_info.oldest),
           info.get(ValueLayout.JAVA_LONG, C.history_info.archived),

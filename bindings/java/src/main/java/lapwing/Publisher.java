@@ -73,8 +73,8 @@ public final class Publisher extends Handle {
   }
 
   /**
-   * Publishes one record. A row that was allocated for a schema is compared with the description of the
-   * bus, once for each schema. If they differ: RECORD_SIZE, with the first field that differs.
+   * Publishes one record. If the row was allocated for a schema, it is compared with the schema of the
+   * bus, once for each schema. RECORD_SIZE: they differ; the message names the first such field.
    */
   public long publish(Row row) {
     types.check(row);

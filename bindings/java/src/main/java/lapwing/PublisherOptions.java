@@ -41,8 +41,8 @@ public final class PublisherOptions {
 
   private int flags;
   private String name;
+  private String schemaName;
   private String schema;
-  private String description;
   private int recordBytes;
   private int group;
   private long capacity;
@@ -64,24 +64,27 @@ public final class PublisherOptions {
     return this;
   }
 
-  /** The records' schema by its name; that of the description by default, else "bytes". */
-  public PublisherOptions schema(String schema) {
-    this.schema = schema;
+  /**
+   * The name of a schema that Lapwing ships, or of your own. Default: the name in {@link #schema}, else
+   * "bytes".
+   */
+  public PublisherOptions schemaName(String name) {
+    this.schemaName = name;
     return this;
   }
 
-  /** What the records are: {@link Schema#text()}. None, or the shipped schema's, by default. */
-  public PublisherOptions description(String description) {
-    this.description = description;
+  /** The fields of a record. Default: those of the shipped schema of {@link #schemaName}, or none. */
+  public PublisherOptions schema(Schema schema) {
+    return schema(schema == null ? null : schema.text());
+  }
+
+  /** The fields of a record, as the JSON of {@link Schema#text()}. */
+  public PublisherOptions schema(String text) {
+    this.schema = text;
     return this;
   }
 
-  /** What the records are. */
-  public PublisherOptions description(Schema schema) {
-    return description(schema.text());
-  }
-
-  /** Of a record, 8 to 4,088; that of the description by default, else 56. */
+  /** Record size in bytes, 8 to 4,088. Default: as in {@link #schema}, else 56. */
   public PublisherOptions recordBytes(int bytes) {
     this.recordBytes = Options.size("recordBytes", bytes);
     return this;
@@ -194,8 +197,8 @@ public final class PublisherOptions {
     to.set(ValueLayout.JAVA_INT, C.publisher_options.flags, flags);
     to.set(ValueLayout.ADDRESS, C.publisher_options.directory, Text.in(arena, directory));
     to.set(ValueLayout.ADDRESS, C.publisher_options.name, Text.in(arena, name));
+    to.set(ValueLayout.ADDRESS, C.publisher_options.schema_name, Text.in(arena, schemaName));
     to.set(ValueLayout.ADDRESS, C.publisher_options.schema, Text.in(arena, schema));
-    to.set(ValueLayout.ADDRESS, C.publisher_options.description, Text.in(arena, description));
     to.set(ValueLayout.JAVA_INT, C.publisher_options.record_bytes, recordBytes);
     to.set(ValueLayout.JAVA_INT, C.publisher_options.group, group);
     to.set(ValueLayout.JAVA_LONG, C.publisher_options.capacity, capacity);

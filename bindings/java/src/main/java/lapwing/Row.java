@@ -52,8 +52,8 @@ public final class Row {
   }
 
   /**
-   * Allocates memory for a record of that schema. If the bus describes its records differently, publishing
-   * the row and taking into it fail with RECORD_SIZE, and name the first field that differs.
+   * Allocates memory for a record of that schema. If the bus has another schema, publishing the row and
+   * reading into it fail with RECORD_SIZE, and the message names the first field that differs.
    */
   public static Row allocate(Schema schema) {
     Row row = allocate(schema.recordBytes());

@@ -10,10 +10,10 @@ final class RowTypes {
   private final Supplier<Schema> source;
   private final String sourceName; // as a program calls it
   private boolean isLoaded;
-  private Schema described; // null: the records are not described
+  private Schema actual; // null: the bus has no schema
   private Schema fitting; // the last one that fits
 
-  /** NOT_FOUND of the source: the records are not described. */
+  /** NOT_FOUND from the source: the bus has no schema. */
   RowTypes(Supplier<Schema> source, String sourceName) {
     this.source = source;
     this.sourceName = sourceName;
@@ -29,15 +29,15 @@ final class RowTypes {
 
   private void check(Schema given) {
     if (!isLoaded) {
-      described = load();
+      actual = load();
       isLoaded = true;
     }
-    if (described != null && described.hash() != given.hash()
-        && described.recordBytes() == given.recordBytes()) {
-      String difference = difference(described, given);
+    if (actual != null && actual.hash() != given.hash()
+        && actual.recordBytes() == given.recordBytes()) {
+      String difference = difference(actual, given);
       if (difference != null) {
         throw new LapwingException(ErrorCode.RECORD_SIZE, "a row of " + given.name()
-            + " is not a record of this bus, " + described.name() + ": " + difference
+            + " is not a record of this bus, " + actual.name() + ": " + difference
             + ". Allocate rows by " + sourceName + ".");
       }
     }

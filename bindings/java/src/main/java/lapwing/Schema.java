@@ -10,8 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a record is: a name, a version and fields. A struct that a C++ program describes with
- * LAPWING_RECORD is read by name, without a line that is written for it:
+ * The fields of a record, with a name and a version. Programs in any language read a struct by name
+ * if its publisher gave the schema, as LAPWING_RECORD of C++ does:
  *
  * <pre>{@code
  * Schema schema = subscriber.schema();
@@ -21,8 +21,8 @@ import java.util.List;
  *
  * @param hash of the text, never 0
  * @param fields in the order of their offsets
- * @param text the whole description in JSON, names of values included: what
- *     {@link PublisherOptions#description} and {@link SubscriberOptions#expect} take
+ * @param text the whole schema in JSON, names of values included: what {@link PublisherOptions#schema} and
+ *     {@link SubscriberOptions#expect} take
  */
 public record Schema(String name, int version, int recordBytes, long hash, List<Field> fields,
     String text) {
@@ -33,8 +33,8 @@ public record Schema(String name, int version, int recordBytes, long hash, List<
   }
 
   /**
-   * That of the records of a bus, as it is on disk now: {@link Subscriber#schema()} is that of the
-   * records which a subscriber delivers. {@link ErrorCode#NOT_FOUND}: they are not described.
+   * The schema of a bus as it is on disk now. {@link Subscriber#schema()} is the schema of the records
+   * that a subscriber delivers. {@link ErrorCode#NOT_FOUND}: the bus has no schema.
    */
   public static Schema ofBus(Path directory) {
     return load(directory, null);
@@ -50,7 +50,7 @@ public record Schema(String name, int version, int recordBytes, long hash, List<
     }
   }
 
-  /** A function of C that fills in a description, as far as the memory goes. */
+  /** A function of C that fills in a schema, as far as the memory goes. */
   interface Source {
     int fill(MemorySegment schema, MemorySegment fields, long fieldsMax, MemorySegment text,
         long textBytesMax);

@@ -23,7 +23,7 @@ public final class Subscriber extends Handle {
   public static final long EVENT_DUE = -1;
 
   private final boolean isSparse;
-  private RowTypes types; // of the session; null before the first one, and if it is not described
+  private RowTypes types; // of the session; null before the first one, and if it has no schema
 
   private Subscriber(MemorySegment pointer, boolean isSparse) {
     super("subscriber", pointer, C::subscriber_interrupt, C::subscriber_destroy);
@@ -83,7 +83,7 @@ public final class Subscriber extends Handle {
     }
   }
 
-  /** Each session describes its records. */
+  /** Each session has a schema of its own. */
   private void note(Event event) {
     if (event.kind() == Event.Kind.SESSION || event.kind() == Event.Kind.RESET) {
       types = event.isDescribed() ? new RowTypes(this::schema, "Subscriber.schema()") : null;
@@ -138,9 +138,9 @@ public final class Subscriber extends Handle {
   }
 
   /**
-   * The description of the records, as of the last SESSION or RESET event: the next session may have
-   * other fields in records of the same size. NOT_FOUND: the records are not described. MISUSE: no
-   * session was delivered yet.
+   * The schema of the records, as of the last SESSION or RESET event: the next session may have other
+   * fields in records of the same size. NOT_FOUND: the session has no schema. MISUSE: no session was
+   * delivered yet.
    */
   public Schema schema() {
     MemorySegment subscriber = enter();

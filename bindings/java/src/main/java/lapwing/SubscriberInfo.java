@@ -23,7 +23,7 @@ import java.util.UUID;
  * @param conflated replaced by newer ones of their keys
  * @param waiting keys whose newest record waits for the end of the interval
  */
-public record SubscriberInfo(int recordBytes, String schema, String fold, UUID journalId,
+public record SubscriberInfo(int recordBytes, String schemaName, String fold, UUID journalId,
     UUID sessionId, long head, long lag, long durable, boolean isLive, boolean isDescribed,
     long records, long first, long last, long gaps, long lost, long inState, long filled,
     long duplicates, long outOfOrder, long sessions, long reattached, long stateEntries,
@@ -32,7 +32,7 @@ public record SubscriberInfo(int recordBytes, String schema, String fold, UUID j
   static SubscriberInfo of(MemorySegment info) {
     return new SubscriberInfo(
         info.get(ValueLayout.JAVA_INT, C.subscriber_info.record_bytes),
-        info.getString(C.subscriber_info.schema),
+        info.getString(C.subscriber_info.schema_name),
         info.getString(C.subscriber_info.fold),
         Text.id(info, C.subscriber_info.journal_id),
         Text.id(info, C.subscriber_info.session_id),

@@ -100,15 +100,15 @@ public final class SubscriberOptions {
     return this;
   }
 
-  /** What the records have to be: {@link Schema#text()}. Anything by default. */
-  public SubscriberOptions expect(String description) {
-    this.expect = description;
-    return this;
+  /** The schema that the records must have. Default: any. */
+  public SubscriberOptions expect(Schema schema) {
+    return expect(schema == null ? null : schema.text());
   }
 
-  /** What the records have to be. */
-  public SubscriberOptions expect(Schema schema) {
-    return expect(schema.text());
+  /** The schema that the records must have, as the JSON of {@link Schema#text()}. */
+  public SubscriberOptions expect(String text) {
+    this.expect = text;
+    return this;
   }
 
   /** Only these: symbols, even of digits ({@code 005930}), or numbers as {@code id:5930}. */

@@ -56,7 +56,7 @@ final class Feed {
   /** A closed bus with two bids and two asks of one instrument: the best are 7 x 99 and 5 x 101. */
   static void closedBookBus(Path directory) {
     try (Publisher publisher = Publisher.open(directory,
-        new PublisherOptions().schema("dbn.mbo").recordBytes(56).capacity(4096))) {
+        new PublisherOptions().schemaName("dbn.mbo").recordBytes(56).capacity(4096))) {
       publisher.publish(order(1, 'B', 98, 3));
       publisher.publish(order(2, 'B', 99, 7));
       publisher.publish(order(3, 'A', 101, 5));

@@ -54,9 +54,9 @@ class SchemaTest {
         .replace("\"float32\"", "\"u\"").replace("\"uint32\"", "\"float32\"")
         .replace("\"u\"", "\"uint32\"");
     try (Publisher publisher = Publisher.open(directory,
-            new PublisherOptions().description(SIGNAL).capacity(4096));
+            new PublisherOptions().schema(SIGNAL).capacity(4096));
         Publisher there = Publisher.open(other,
-            new PublisherOptions().description(moved).capacity(4096))) {
+            new PublisherOptions().schema(moved).capacity(4096))) {
       Schema schema = Schema.ofBus(directory);
       Row row = Row.allocate(schema);
       for (int i = 0; i < 2; i++) {
@@ -86,7 +86,7 @@ class SchemaTest {
         {"name":"desk.pair","version":1,"record_bytes":16,"fields":[
         {"name":"first","type":"uint64","offset":0},{"name":"%s","type":"uint64","offset":8}]}""";
     try (Publisher publisher = Publisher.open(directory.resolve("pairs"),
-        new PublisherOptions().description(pair.formatted(second)).capacity(4096))) {
+        new PublisherOptions().schema(pair.formatted(second)).capacity(4096))) {
       publisher.publish(Row.allocate(16).putLong(0, 1).putLong(8, 2));
     }
   }
@@ -97,7 +97,7 @@ class SchemaTest {
   }
 
   @Test
-  void aBusThatWasReplacedHasItsOwnDescription() throws java.io.IOException {
+  void aBusThatWasReplacedHasItsOwnSchema() throws java.io.IOException {
     busOfPairs("old");
     try (Subscriber subscriber = Subscriber.open(directory.resolve("pairs"),
         new SubscriberOptions().start(Start.oldest()))) {
@@ -126,7 +126,7 @@ class SchemaTest {
   }
 
   @Test
-  void recordsThatAreNotDescribedHaveNoSchema() {
+  void recordsOfABusWithoutASchemaHaveNone() {
     Feed.closedBus(directory, 1);
     try (Subscriber subscriber = Feed.fromOldest(directory)) {
       readTo(Event.Kind.SESSION, subscriber);
@@ -136,7 +136,7 @@ class SchemaTest {
   }
 
   @Test
-  void aBusThatIsNotDescribedTakesRowsOfEverySchemaOfItsSize() {
+  void aBusWithoutASchemaTakesRowsOfEverySchemaOfItsSize() {
     try (Publisher publisher = Publisher.open(directory,
         new PublisherOptions().recordBytes(56).capacity(4096))) {
       assertEquals(1, publisher.publish(Row.allocate(Schema.of("dbn.mbo"))));
@@ -146,7 +146,7 @@ class SchemaTest {
   @Test
   void aStructOfOnesOwnIsReadByNameAndAsALayout() {
     try (Publisher publisher = Publisher.open(directory,
-        new PublisherOptions().description(SIGNAL).capacity(4096))) {
+        new PublisherOptions().schema(SIGNAL).capacity(4096))) {
       Schema schema = Schema.ofBus(directory);
       assertEquals("desk.signal", schema.name());
       publisher.publish(Row.allocate(schema)

@@ -166,7 +166,7 @@ class SubscriberTest {
   @Test
   void filteredRowsHaveTheirOwnSequences() {
     try (Publisher publisher = Publisher.open(directory,
-        new PublisherOptions().schema("kv16").recordBytes(16).capacity(4096))) {
+        new PublisherOptions().schemaName("kv16").recordBytes(16).capacity(4096))) {
       for (long n = 1; n <= 9; n++) {
         publisher.publish(Row.allocate(16).putLong(0, n % 3).putLong(8, n));
       }
@@ -193,7 +193,7 @@ class SubscriberTest {
   void agesAreMeasuredOfTheRecordsThatWereChosen() {
     Path bus = directory.resolve("bus");
     try (Publisher publisher = Publisher.open(bus,
-            new PublisherOptions().schema("dbn.mbo").capacity(4096).restamped(true));
+            new PublisherOptions().schemaName("dbn.mbo").capacity(4096).restamped(true));
         Subscriber subscriber = Subscriber.open(bus,
             new SubscriberOptions().start(Start.oldest()).measureEvery(1).observes(true))) {
       assertTrue(subscriber.ages().isEmpty());

@@ -98,11 +98,11 @@ class CoroutinesTest {
         val pair =
             """{"name":"desk.pair","version":1,"record_bytes":16,"fields":[
             {"name":"first","type":"uint64","offset":0},{"name":"$second","type":"uint64","offset":8}]}"""
-        openPublisher(bus) { description(pair).capacity(4096) }.use { it.publish(Row.allocate(16)) }
+        openPublisher(bus) { schema(pair).capacity(4096) }.use { it.publish(Row.allocate(16)) }
     }
 
     @Test
-    fun `a bus that was replaced has its own description`() = runBlocking {
+    fun `a bus that was replaced has its own schema`() = runBlocking {
         val bus = directory.resolve("pairs")
         publishPair(bus, "old")
         openSubscriber(bus) { start(Start.oldest()) }.use { subscriber ->

@@ -83,7 +83,7 @@ final class BatchLines {
       case GAP, LOST -> text + " first=" + event.first() + " last=" + event.last() + " cause="
           + event.cause() + " fillable=" + (event.isFillable() ? 1 : 0);
       case SESSION, RESET ->
-          text + " record_bytes=" + event.recordBytes() + " schema=" + event.schema();
+          text + " record_bytes=" + event.recordBytes() + " schema=" + event.schemaName();
       case SNAPSHOT_COMPLETE -> text + " entries=" + event.stateEntries();
       default -> text;
     };

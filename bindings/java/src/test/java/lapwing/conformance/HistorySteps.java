@@ -40,7 +40,7 @@ final class HistorySteps {
   private List<String> inspect(Step step) {
     History.Info info = on(step).inspect();
     return Driver.ok("record_bytes=%d schema=%s oldest=%d archived=%d durable=%d",
-        info.recordBytes(), info.schema(), info.oldest(), info.archived(), info.durable());
+        info.recordBytes(), info.schemaName(), info.oldest(), info.archived(), info.durable());
   }
 
   private List<String> read(Step step) {

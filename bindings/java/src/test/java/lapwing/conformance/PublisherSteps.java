@@ -34,8 +34,8 @@ final class PublisherSteps {
   private List<String> open(Step step) {
     PublisherOptions options = new PublisherOptions()
         .name(step.text("name"))
+        .schemaName(step.text("schema_name"))
         .schema(step.text("schema"))
-        .description(step.text("description"))
         .recordBytes(step.whole("record_bytes"))
         .capacity(step.number("capacity"))
         .syncInterval(step.milliseconds("sync_interval_ms"))

@@ -159,7 +159,7 @@ final class SubscriberSteps {
   private List<String> inspect(Step step) {
     SubscriberInfo info = on(step).inspect();
     return Driver.ok("record_bytes=%d schema=%s records=%d first=%d last=%d gaps=%d lost=%d"
-        + " filled=%d sessions=%d filtered=%d conflated=%d", info.recordBytes(), info.schema(),
+        + " filled=%d sessions=%d filtered=%d conflated=%d", info.recordBytes(), info.schemaName(),
         info.records(), info.first(), info.last(), info.gaps(), info.lost(), info.filled(),
         info.sessions(), info.filtered(), info.conflated());
   }
