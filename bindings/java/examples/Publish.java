@@ -24,8 +24,8 @@ final class Publish {
 
   public static void main(String[] arguments) {
     Path directory = Path.of(arguments[0]);
-    try (var publisher =
-        Publisher.open(directory, new PublisherOptions().schema(QUOTE).capacity(4096))) {
+    var options = PublisherOptions.builder().schema(QUOTE).capacity(4096).build();
+    try (var publisher = Publisher.open(directory, options)) {
       Schema schema = Schema.ofBus(directory);
       var time = schema.field("time");
       var instrument = schema.field("instrument");

@@ -21,7 +21,7 @@ final class SquareClient {
   private SquareClient() {}
 
   public static void main(String[] arguments) {
-    var options = new ChannelOptions().retry(PATIENCE); // the server may start later
+    var options = ChannelOptions.builder().retry(PATIENCE).build(); // the server may start later
     try (var server = Duplex.connect(Path.of(arguments[0]), options, PATIENCE)) {
       for (int i = 1; i < arguments.length; i++) {
         long n = Long.parseLong(arguments[i]);

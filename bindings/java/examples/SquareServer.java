@@ -26,7 +26,7 @@ final class SquareServer {
 
   public static void main(String[] arguments) {
     try (var listener = Listener.open(Path.of(arguments[0]));
-        var client = listener.acceptDuplex(new ChannelOptions(), Lapwing.FOREVER)) {
+        var client = listener.acceptDuplex(ChannelOptions.DEFAULTS, Lapwing.FOREVER)) {
       serve(client);
     }
   }

@@ -21,7 +21,8 @@ final class TopOfBook {
   private TopOfBook() {}
 
   public static void main(String[] arguments) {
-    var options = new SubscriberOptions().name("top of book").start(Start.oldest()).endAtClose(true);
+    var options =
+        SubscriberOptions.builder().name("top of book").start(Start.oldest()).endAtClose(true).build();
     Batch batch = new Batch(4096);
     try (var subscriber = Subscriber.open(Path.of(arguments[0]), options);
         var books = Books.create()) {

@@ -5,92 +5,129 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 
-/**
- * Of what this side of a channel sends; a consumer ignores sizes. Each option has a default: of an option
- * that is not given, or is null.
- */
+/** How this side of a channel sends; a consumer ignores sizes. Immutable: use it for any number of channels. */
 public final class ChannelOptions {
-  private int flags;
-  private String name;
-  private Long capacity;
-  private Integer messageBytesMax;
-  private Integer callWindow;
-  private WaitMode wait;
-  private int numaNode;
-  private int peerUid;
-  private Duration retry;
+  /** Every option has its default. */
+  public static final ChannelOptions DEFAULTS = builder().build();
 
-  /** For people: {@code lapwing info} shows it. */
-  public ChannelOptions name(String name) {
-    this.name = name;
-    return this;
+  private final int flags;
+  private final String name;
+  private final Long capacity;
+  private final Integer messageBytesMax;
+  private final Integer callWindow;
+  private final WaitMode wait;
+  private final int numaNode;
+  private final int peerUid;
+  private final Duration retry;
+
+  private ChannelOptions(Builder given) {
+    flags = given.flags;
+    name = given.name;
+    capacity = given.capacity;
+    messageBytesMax = given.messageBytesMax;
+    callWindow = given.callWindow;
+    wait = given.wait;
+    numaNode = given.numaNode;
+    peerUid = given.peerUid;
+    retry = given.retry;
   }
 
-  /** Bytes, a power of two; 1 MiB by default. */
-  public ChannelOptions capacity(long bytes) {
-    this.capacity = Options.size("capacity", bytes);
-    return this;
+  /** Begins with the defaults. */
+  public static Builder builder() {
+    return new Builder();
   }
 
-  /** 64 KiB by default. */
-  public ChannelOptions messageBytesMax(int bytes) {
-    this.messageBytesMax = Options.size("messageBytesMax", bytes);
-    return this;
-  }
+  /** Sets options. An option that is not set, or is set to null, has its default. */
+  public static final class Builder {
+    private int flags;
+    private String name;
+    private Long capacity;
+    private Integer messageBytesMax;
+    private Integer callWindow;
+    private WaitMode wait;
+    private int numaNode;
+    private int peerUid;
+    private Duration retry;
 
-  /** Calls, and one-way messages, taken unanswered; 64 by default. */
-  public ChannelOptions callWindow(int calls) {
-    this.callWindow = Options.size("callWindow", calls);
-    return this;
-  }
+    private Builder() {}
 
-  /** How it waits; backoff is the default. */
-  public ChannelOptions waitMode(WaitMode wait) {
-    this.wait = wait;
-    return this;
-  }
+    /** For people: {@code lapwing info} shows it. */
+    public Builder name(String name) {
+      this.name = name;
+      return this;
+    }
 
-  /** Payloads are aligned to 64 bytes. Without it, to 16, and those of 49 to 56 bytes to 8. */
-  public ChannelOptions aligned(boolean aligned) {
-    return flag(C.CHANNEL_ALIGNED, aligned);
-  }
+    /** Bytes, a power of two; 1 MiB by default. */
+    public Builder capacity(long bytes) {
+      this.capacity = Options.size("capacity", bytes);
+      return this;
+    }
 
-  /** Huge pages, or it fails. */
-  public ChannelOptions hugePages(boolean hugePages) {
-    return flag(C.CHANNEL_HUGE_PAGES, hugePages);
-  }
+    /** 64 KiB by default. */
+    public Builder messageBytesMax(int bytes) {
+      this.messageBytesMax = Options.size("messageBytesMax", bytes);
+      return this;
+    }
 
-  /** A fence for each message instead of a system call. */
-  public ChannelOptions noMembarrier(boolean noMembarrier) {
-    return flag(C.CHANNEL_NO_MEMBARRIER, noMembarrier);
-  }
+    /** Calls, and one-way messages, taken unanswered; 64 by default. */
+    public Builder callWindow(int calls) {
+      this.callWindow = Options.size("callWindow", calls);
+      return this;
+    }
 
-  /** Replies after their call's end are delivered, marked late. */
-  public ChannelOptions lateReplies(boolean lateReplies) {
-    return flag(C.CHANNEL_LATE_REPLIES, lateReplies);
-  }
+    /** How it waits; backoff is the default. */
+    public Builder waitMode(WaitMode wait) {
+      this.wait = wait;
+      return this;
+    }
 
-  /** This side's memory lies on that node, or it fails. */
-  public ChannelOptions numaNode(int node) {
-    this.numaNode = Options.size("numaNode", node);
-    return flag(C.CHANNEL_NUMA, true);
-  }
+    /** Payloads are aligned to 64 bytes. Without it, to 16, and those of 49 to 56 bytes to 8. */
+    public Builder aligned(boolean aligned) {
+      return flag(C.CHANNEL_ALIGNED, aligned);
+    }
 
-  /** Only that user is served, or connected to; by default this user and root. */
-  public ChannelOptions peerUid(int uid) {
-    this.peerUid = uid;
-    return flag(C.CHANNEL_PEER_UID, true);
-  }
+    /** Huge pages, or it fails. */
+    public Builder hugePages(boolean hugePages) {
+      return flag(C.CHANNEL_HUGE_PAGES, hugePages);
+    }
 
-  /** How long connect keeps trying while nobody listens; zero by default. */
-  public ChannelOptions retry(Duration retry) {
-    this.retry = Options.span("retry", retry);
-    return this;
-  }
+    /** A fence for each message instead of a system call. */
+    public Builder noMembarrier(boolean noMembarrier) {
+      return flag(C.CHANNEL_NO_MEMBARRIER, noMembarrier);
+    }
 
-  private ChannelOptions flag(int flag, boolean isSet) {
-    flags = isSet ? flags | flag : flags & ~flag;
-    return this;
+    /** Replies after their call's end are delivered, marked late. */
+    public Builder lateReplies(boolean lateReplies) {
+      return flag(C.CHANNEL_LATE_REPLIES, lateReplies);
+    }
+
+    /** This side's memory lies on that node, or it fails. */
+    public Builder numaNode(int node) {
+      this.numaNode = Options.size("numaNode", node);
+      return flag(C.CHANNEL_NUMA, true);
+    }
+
+    /** Only that user is served, or connected to; by default this user and root. */
+    public Builder peerUid(int uid) {
+      this.peerUid = uid;
+      return flag(C.CHANNEL_PEER_UID, true);
+    }
+
+    /** How long connect keeps trying while nobody listens; zero by default. */
+    public Builder retry(Duration retry) {
+      this.retry = Options.span("retry", retry);
+      return this;
+    }
+
+    private Builder flag(int flag, boolean isSet) {
+      flags = isSet ? flags | flag : flags & ~flag;
+      return this;
+    }
+
+    /** The options as they are set now. */
+    public ChannelOptions build() {
+      return new ChannelOptions(this);
+    }
   }
 
   MemorySegment write(Arena arena) {

@@ -18,7 +18,7 @@ public final class Listener extends Handle {
 
   /** For this user and root. IN_USE: somebody listens there. */
   public static Listener open(Path path) {
-    return open(path, new ChannelOptions());
+    return open(path, ChannelOptions.DEFAULTS);
   }
 
   /** Of the options only {@link ChannelOptions#peerUid} counts. */

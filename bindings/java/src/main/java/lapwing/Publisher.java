@@ -10,7 +10,7 @@ import java.time.Duration;
  * The one writer of a bus.
  *
  * <pre>{@code
- * try (var publisher = Publisher.open(Path.of("./quotes"), new PublisherOptions().recordBytes(16))) {
+ * try (var publisher = Publisher.open(Path.of("./quotes"), PublisherOptions.builder().recordBytes(16).build())) {
  *   Row quote = Row.allocate(16);
  *   publisher.publish(quote.putLong(0, bid).putLong(8, ask));
  * }

@@ -6,10 +6,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/**
- * What a publisher publishes, and how it keeps it. Each option has a default: of an option that is not
- * given, or is null.
- */
+/** What a publisher publishes, and how it keeps it. Immutable: use it for any number of publishers. */
 public final class PublisherOptions {
   /** What publishing does when the journal is a whole ring behind. */
   public enum OnJournalLag {
@@ -39,156 +36,211 @@ public final class PublisherOptions {
     }
   }
 
-  private int flags;
-  private String name;
-  private String schemaName;
-  private String schema;
-  private int recordBytes;
-  private int group;
-  private long capacity;
-  private Path ringDirectory;
-  private Path journalDirectory;
-  private Long segmentBytes;
-  private Duration syncInterval;
-  private long retainBytes;
-  private Duration retainAge;
-  private OnJournalLag onJournalLag;
-  private OnJournalFailure onJournalFailure;
-  private byte[] metadata;
-  private long sourceId;
-  private long sourceOffset;
+  private final int flags;
+  private final String name;
+  private final String schemaName;
+  private final String schema;
+  private final int recordBytes;
+  private final int group;
+  private final long capacity;
+  private final Path ringDirectory;
+  private final Path journalDirectory;
+  private final Long segmentBytes;
+  private final Duration syncInterval;
+  private final long retainBytes;
+  private final Duration retainAge;
+  private final OnJournalLag onJournalLag;
+  private final OnJournalFailure onJournalFailure;
+  private final byte[] metadata;
+  private final long sourceId;
+  private final long sourceOffset;
 
-  /** Of the bus; the directory's last component by default. */
-  public PublisherOptions name(String name) {
-    this.name = name;
-    return this;
+  private PublisherOptions(Builder given) {
+    flags = given.flags;
+    name = given.name;
+    schemaName = given.schemaName;
+    schema = given.schema;
+    recordBytes = given.recordBytes;
+    group = given.group;
+    capacity = given.capacity;
+    ringDirectory = given.ringDirectory;
+    journalDirectory = given.journalDirectory;
+    segmentBytes = given.segmentBytes;
+    syncInterval = given.syncInterval;
+    retainBytes = given.retainBytes;
+    retainAge = given.retainAge;
+    onJournalLag = given.onJournalLag;
+    onJournalFailure = given.onJournalFailure;
+    metadata = given.metadata;
+    sourceId = given.sourceId;
+    sourceOffset = given.sourceOffset;
   }
 
-  /**
-   * The name of a schema that Lapwing ships, or of your own. Default: the name in {@link #schema}, else
-   * "bytes".
-   */
-  public PublisherOptions schemaName(String name) {
-    this.schemaName = name;
-    return this;
+  /** Begins with the defaults. */
+  public static Builder builder() {
+    return new Builder();
   }
 
-  /** The fields of a record. Default: those of the shipped schema of {@link #schemaName}, or none. */
-  public PublisherOptions schema(Schema schema) {
-    return schema(schema == null ? null : schema.text());
-  }
+  /** Sets options. An option that is not set, or is set to null, has its default. */
+  public static final class Builder {
+    private int flags;
+    private String name;
+    private String schemaName;
+    private String schema;
+    private int recordBytes;
+    private int group;
+    private long capacity;
+    private Path ringDirectory;
+    private Path journalDirectory;
+    private Long segmentBytes;
+    private Duration syncInterval;
+    private long retainBytes;
+    private Duration retainAge;
+    private OnJournalLag onJournalLag;
+    private OnJournalFailure onJournalFailure;
+    private byte[] metadata;
+    private long sourceId;
+    private long sourceOffset;
 
-  /** The fields of a record, as the JSON of {@link Schema#text()}. */
-  public PublisherOptions schema(String text) {
-    this.schema = text;
-    return this;
-  }
+    private Builder() {}
 
-  /** Record size in bytes, 8 to 4,088. Default: as in {@link #schema}, else 56. */
-  public PublisherOptions recordBytes(int bytes) {
-    this.recordBytes = Options.size("recordBytes", bytes);
-    return this;
-  }
+    /** Of the bus; the directory's last component by default. */
+    public Builder name(String name) {
+      this.name = name;
+      return this;
+    }
 
-  /** Slots of the ring, a power of two; what fits by default, up to 1,048,576. */
-  public PublisherOptions capacity(long slots) {
-    this.capacity = Options.size("capacity", slots);
-    return this;
-  }
+    /**
+     * The name of a schema that Lapwing ships, or of your own. Default: the name in {@link #schema}, else
+     * "bytes".
+     */
+    public Builder schemaName(String name) {
+      this.schemaName = name;
+      return this;
+    }
 
-  /** No journal: records that were lapped are lost to readers. */
-  public PublisherOptions noJournal(boolean noJournal) {
-    return flag(C.PUBLISHER_NO_JOURNAL, noJournal);
-  }
+    /** The fields of a record. Default: those of the shipped schema of {@link #schemaName}, or none. */
+    public Builder schema(Schema schema) {
+      return schema(schema == null ? null : schema.text());
+    }
 
-  /** The ring is backed by huge pages, or open fails. */
-  public PublisherOptions hugePages(boolean hugePages) {
-    return flag(C.PUBLISHER_HUGE_PAGES, hugePages);
-  }
+    /** The fields of a record, as the JSON of {@link Schema#text()}. */
+    public Builder schema(String text) {
+      this.schema = text;
+      return this;
+    }
 
-  /**
-   * The program sets the field ts_recv of each record to its time of publishing: subscribers measure
-   * ages from it ({@link SubscriberOptions#measureEvery}).
-   */
-  public PublisherOptions restamped(boolean restamped) {
-    return flag(C.PUBLISHER_RESTAMPED, restamped);
-  }
+    /** Record size in bytes, 8 to 4,088. Default: as in {@link #schema}, else 56. */
+    public Builder recordBytes(int bytes) {
+      this.recordBytes = Options.size("recordBytes", bytes);
+      return this;
+    }
 
-  /** The source of {@link #source} goes on where the journal says. */
-  public PublisherOptions resume(boolean resume) {
-    return flag(C.PUBLISHER_RESUME, resume);
-  }
+    /** Slots of the ring, a power of two; what fits by default, up to 1,048,576. */
+    public Builder capacity(long slots) {
+      this.capacity = Options.size("capacity", slots);
+      return this;
+    }
 
-  /** Members of that group may read. */
-  public PublisherOptions group(int gid) {
-    this.group = gid;
-    return flag(C.PUBLISHER_GROUP, true);
-  }
+    /** No journal: records that were lapped are lost to readers. */
+    public Builder noJournal(boolean noJournal) {
+      return flag(C.PUBLISHER_NO_JOURNAL, noJournal);
+    }
 
-  /** The bus directory on tmpfs by default, else one in /dev/shm. */
-  public PublisherOptions ringDirectory(Path directory) {
-    this.ringDirectory = directory;
-    return this;
-  }
+    /** The ring is backed by huge pages, or open fails. */
+    public Builder hugePages(boolean hugePages) {
+      return flag(C.PUBLISHER_HUGE_PAGES, hugePages);
+    }
 
-  /** {@code journal} in the bus directory by default. */
-  public PublisherOptions journalDirectory(Path directory) {
-    this.journalDirectory = directory;
-    return this;
-  }
+    /**
+     * The program sets the field ts_recv of each record to its time of publishing: subscribers measure
+     * ages from it ({@link SubscriberOptions#measureEvery}).
+     */
+    public Builder restamped(boolean restamped) {
+      return flag(C.PUBLISHER_RESTAMPED, restamped);
+    }
 
-  /** Of slots, a power of two; 64 MiB by default. */
-  public PublisherOptions segmentBytes(long bytes) {
-    this.segmentBytes = Options.size("segmentBytes", bytes);
-    return this;
-  }
+    /** The source of {@link #source} goes on where the journal says. */
+    public Builder resume(boolean resume) {
+      return flag(C.PUBLISHER_RESUME, resume);
+    }
 
-  /** How often records are made durable: 10 ms by default, or {@link Lapwing#ON_REQUEST}. */
-  public PublisherOptions syncInterval(Duration interval) {
-    this.syncInterval = Options.span("syncInterval", interval);
-    return this;
-  }
+    /** Members of that group may read. */
+    public Builder group(int gid) {
+      this.group = gid;
+      return flag(C.PUBLISHER_GROUP, true);
+    }
 
-  /** The oldest segments beyond it are removed; 0: no limit. */
-  public PublisherOptions retainBytes(long bytes) {
-    this.retainBytes = Options.size("retainBytes", bytes);
-    return this;
-  }
+    /** The bus directory on tmpfs by default, else one in /dev/shm. */
+    public Builder ringDirectory(Path directory) {
+      this.ringDirectory = directory;
+      return this;
+    }
 
-  /** The oldest segments are removed by the age of their newest record; never by default. */
-  public PublisherOptions retainAge(Duration age) {
-    this.retainAge = Options.span("retainAge", age);
-    return this;
-  }
+    /** {@code journal} in the bus directory by default. */
+    public Builder journalDirectory(Path directory) {
+      this.journalDirectory = directory;
+      return this;
+    }
 
-  /** What to do when the journal is a whole ring behind; wait is the default. */
-  public PublisherOptions onJournalLag(OnJournalLag onJournalLag) {
-    this.onJournalLag = onJournalLag;
-    return this;
-  }
+    /** Of slots, a power of two; 64 MiB by default. */
+    public Builder segmentBytes(long bytes) {
+      this.segmentBytes = Options.size("segmentBytes", bytes);
+      return this;
+    }
 
-  /** What to do when the journal has failed; continue is the default. */
-  public PublisherOptions onJournalFailure(OnJournalFailure onJournalFailure) {
-    this.onJournalFailure = onJournalFailure;
-    return this;
-  }
+    /** How often records are made durable: 10 ms by default, or {@link Lapwing#ON_REQUEST}. */
+    public Builder syncInterval(Duration interval) {
+      this.syncInterval = Options.span("syncInterval", interval);
+      return this;
+    }
 
-  /** Raw DBN metadata of the feed. */
-  public PublisherOptions metadata(byte[] metadata) {
-    this.metadata = metadata == null ? null : metadata.clone();
-    return this;
-  }
+    /** The oldest segments beyond it are removed; 0: no limit. */
+    public Builder retainBytes(long bytes) {
+      this.retainBytes = Options.size("retainBytes", bytes);
+      return this;
+    }
 
-  /** Of the source of the records, which the journal keeps; its records before the first published. */
-  public PublisherOptions source(long id, long offset) {
-    this.sourceId = id;
-    this.sourceOffset = offset;
-    return this;
-  }
+    /** The oldest segments are removed by the age of their newest record; never by default. */
+    public Builder retainAge(Duration age) {
+      this.retainAge = Options.span("retainAge", age);
+      return this;
+    }
 
-  private PublisherOptions flag(int flag, boolean isSet) {
-    flags = isSet ? flags | flag : flags & ~flag;
-    return this;
+    /** What to do when the journal is a whole ring behind; wait is the default. */
+    public Builder onJournalLag(OnJournalLag onJournalLag) {
+      this.onJournalLag = onJournalLag;
+      return this;
+    }
+
+    /** What to do when the journal has failed; continue is the default. */
+    public Builder onJournalFailure(OnJournalFailure onJournalFailure) {
+      this.onJournalFailure = onJournalFailure;
+      return this;
+    }
+
+    /** Raw DBN metadata of the feed. */
+    public Builder metadata(byte[] metadata) {
+      this.metadata = metadata == null ? null : metadata.clone();
+      return this;
+    }
+
+    /** Of the source of the records, which the journal keeps; its records before the first published. */
+    public Builder source(long id, long offset) {
+      this.sourceId = id;
+      this.sourceOffset = offset;
+      return this;
+    }
+
+    private Builder flag(int flag, boolean isSet) {
+      flags = isSet ? flags | flag : flags & ~flag;
+      return this;
+    }
+
+    /** The options as they are set now. */
+    public PublisherOptions build() {
+      return new PublisherOptions(this);
+    }
   }
 
   MemorySegment write(Arena arena, Path directory) {

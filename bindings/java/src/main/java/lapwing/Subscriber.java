@@ -32,7 +32,7 @@ public final class Subscriber extends Handle {
 
   /** With the options' defaults: live, and gaps are filled. */
   public static Subscriber open(Path directory) {
-    return open(directory, new SubscriberOptions());
+    return open(directory, SubscriberOptions.builder().build());
   }
 
   /** Checks the options, and does not wait: the calls that read wait for the bus. */

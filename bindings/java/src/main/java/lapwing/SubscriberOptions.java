@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 
-/** How a subscriber reads. Each option has a default: of an option that is not given, or is null. */
+/** How a subscriber reads. Immutable: use it for any number of subscribers. */
 public final class SubscriberOptions {
   /** What happens at a gap. */
   public enum OnGap {
@@ -27,136 +27,191 @@ public final class SubscriberOptions {
     }
   }
 
-  private String name;
-  private Start start = Start.live();
-  private OnGap onGap;
-  private WaitMode wait;
-  private boolean endAtClose;
-  private boolean conflate;
-  private boolean observes;
-  private Duration conflateInterval;
-  private Integer conflateKeysMax;
-  private String fold;
-  private String expect;
-  private List<String> instruments = List.of();
-  private Duration reattach;
-  private Duration flushTimeout;
-  private Duration staleAfter;
-  private int behindRecords;
-  private Duration behindTime;
-  private int measureEvery;
+  private final String name;
+  private final Start start;
+  private final OnGap onGap;
+  private final WaitMode wait;
+  private final boolean endAtClose;
+  private final boolean conflate;
+  private final boolean observes;
+  private final Duration conflateInterval;
+  private final Integer conflateKeysMax;
+  private final String fold;
+  private final String expect;
+  private final List<String> instruments;
+  private final Duration reattach;
+  private final Duration flushTimeout;
+  private final Duration staleAfter;
+  private final int behindRecords;
+  private final Duration behindTime;
+  private final int measureEvery;
 
-  /** Shown by {@code lapwing subscribers}. */
-  public SubscriberOptions name(String name) {
-    this.name = name;
-    return this;
+  private SubscriberOptions(Builder given) {
+    name = given.name;
+    start = given.start;
+    onGap = given.onGap;
+    wait = given.wait;
+    endAtClose = given.endAtClose;
+    conflate = given.conflate;
+    observes = given.observes;
+    conflateInterval = given.conflateInterval;
+    conflateKeysMax = given.conflateKeysMax;
+    fold = given.fold;
+    expect = given.expect;
+    instruments = given.instruments;
+    reattach = given.reattach;
+    flushTimeout = given.flushTimeout;
+    staleAfter = given.staleAfter;
+    behindRecords = given.behindRecords;
+    behindTime = given.behindTime;
+    measureEvery = given.measureEvery;
   }
 
-  /** Where it begins; live is the default. */
-  public SubscriberOptions start(Start start) {
-    this.start = start == null ? Start.live() : start;
-    return this;
+  /** Begins with the defaults. */
+  public static Builder builder() {
+    return new Builder();
   }
 
-  /** What happens at a gap; it is filled by default. */
-  public SubscriberOptions onGap(OnGap onGap) {
-    this.onGap = onGap;
-    return this;
-  }
+  /** Sets options. An option that is not set, or is set to null, has its default. */
+  public static final class Builder {
+    private String name;
+    private Start start = Start.live();
+    private OnGap onGap;
+    private WaitMode wait;
+    private boolean endAtClose;
+    private boolean conflate;
+    private boolean observes;
+    private Duration conflateInterval;
+    private Integer conflateKeysMax;
+    private String fold;
+    private String expect;
+    private List<String> instruments = List.of();
+    private Duration reattach;
+    private Duration flushTimeout;
+    private Duration staleAfter;
+    private int behindRecords;
+    private Duration behindTime;
+    private int measureEvery;
 
-  /** How it waits; backoff is the default. */
-  public SubscriberOptions waitMode(WaitMode wait) {
-    this.wait = wait;
-    return this;
-  }
+    private Builder() {}
 
-  /** A clean close of the bus is the end: {@link ErrorCode#CLOSED}, or the end of an iteration. */
-  public SubscriberOptions endAtClose(boolean endAtClose) {
-    this.endAtClose = endAtClose;
-    return this;
-  }
+    /** Shown by {@code lapwing subscribers}. */
+    public Builder name(String name) {
+      this.name = name;
+      return this;
+    }
 
-  /** Of each key only the newest record, once in 250 ms. */
-  public SubscriberOptions conflate() {
-    return conflate(null);
-  }
+    /** Where it begins; live is the default. */
+    public Builder start(Start start) {
+      this.start = start == null ? Start.live() : start;
+      return this;
+    }
 
-  /** Of each key only the newest record, once an interval. */
-  public SubscriberOptions conflate(Duration interval) {
-    this.conflate = true;
-    this.conflateInterval = Options.span("conflate", interval);
-    return this;
-  }
+    /** What happens at a gap; it is filled by default. */
+    public Builder onGap(OnGap onGap) {
+      this.onGap = onGap;
+      return this;
+    }
 
-  /** More keys than that end an interval early; 65,536 by default. */
-  public SubscriberOptions conflateKeysMax(int keys) {
-    this.conflateKeysMax = Options.size("conflateKeysMax", keys);
-    return this;
-  }
+    /** How it waits; backoff is the default. */
+    public Builder waitMode(WaitMode wait) {
+      this.wait = wait;
+      return this;
+    }
 
-  /** Of the state that a start or a gap loads; the schema's by default. */
-  public SubscriberOptions fold(String fold) {
-    this.fold = fold;
-    return this;
-  }
+    /** A clean close of the bus is the end: {@link ErrorCode#CLOSED}, or the end of an iteration. */
+    public Builder endAtClose(boolean endAtClose) {
+      this.endAtClose = endAtClose;
+      return this;
+    }
 
-  /** The schema that the records must have. Default: any. */
-  public SubscriberOptions expect(Schema schema) {
-    return expect(schema == null ? null : schema.text());
-  }
+    /** Of each key only the newest record, once in 250 ms. */
+    public Builder conflate() {
+      return conflate(null);
+    }
 
-  /** The schema that the records must have, as the JSON of {@link Schema#text()}. */
-  public SubscriberOptions expect(String text) {
-    this.expect = text;
-    return this;
-  }
+    /** Of each key only the newest record, once an interval. */
+    public Builder conflate(Duration interval) {
+      this.conflate = true;
+      this.conflateInterval = Options.span("conflate", interval);
+      return this;
+    }
 
-  /** Only these: symbols, even of digits ({@code 005930}), or numbers as {@code id:5930}. */
-  public SubscriberOptions instruments(String... instruments) {
-    this.instruments = List.of(instruments);
-    return this;
-  }
+    /** More keys than that end an interval early; 65,536 by default. */
+    public Builder conflateKeysMax(int keys) {
+      this.conflateKeysMax = Options.size("conflateKeysMax", keys);
+      return this;
+    }
 
-  /** How long to wait for a bus or a publisher: 30 s by default, or {@link Lapwing#FOREVER}. */
-  public SubscriberOptions reattach(Duration reattach) {
-    this.reattach = Options.span("reattach", reattach);
-    return this;
-  }
+    /** Of the state that a start or a gap loads; the schema's by default. */
+    public Builder fold(String fold) {
+      this.fold = fold;
+      return this;
+    }
 
-  /** How long the publisher may take for the join: 10 s by default, or {@link Lapwing#FOREVER}. */
-  public SubscriberOptions flushTimeout(Duration timeout) {
-    this.flushTimeout = Options.span("flushTimeout", timeout);
-    return this;
-  }
+    /** The schema that the records must have. Default: any. */
+    public Builder expect(Schema schema) {
+      return expect(schema == null ? null : schema.text());
+    }
 
-  /** After such a silence comes the event STALE; {@link Lapwing#NEVER} by default. */
-  public SubscriberOptions staleAfter(Duration silence) {
-    this.staleAfter = Options.span("staleAfter", silence);
-    return this;
-  }
+    /** The schema that the records must have, as the JSON of {@link Schema#text()}. */
+    public Builder expect(String text) {
+      this.expect = text;
+      return this;
+    }
 
-  /** The events BEHIND and LIVE go by so many records; 0, the default: not by this measure. */
-  public SubscriberOptions behindRecords(int records) {
-    this.behindRecords = Options.size("behindRecords", records);
-    return this;
-  }
+    /** Only these: symbols, even of digits ({@code 005930}), or numbers as {@code id:5930}. */
+    public Builder instruments(String... instruments) {
+      this.instruments = List.of(instruments);
+      return this;
+    }
 
-  /** The events BEHIND and LIVE go by that time; {@link Lapwing#NEVER} by default. */
-  public SubscriberOptions behindTime(Duration time) {
-    this.behindTime = Options.span("behindTime", time);
-    return this;
-  }
+    /** How long to wait for a bus or a publisher: 30 s by default, or {@link Lapwing#FOREVER}. */
+    public Builder reattach(Duration reattach) {
+      this.reattach = Options.span("reattach", reattach);
+      return this;
+    }
 
-  /** Measures the age of every Nth record: {@link Subscriber#ages()}; 0, the default: of none. */
-  public SubscriberOptions measureEvery(int records) {
-    this.measureEvery = Options.size("measureEvery", records);
-    return this;
-  }
+    /** How long the publisher may take for the join: 10 s by default, or {@link Lapwing#FOREVER}. */
+    public Builder flushTimeout(Duration timeout) {
+      this.flushTimeout = Options.span("flushTimeout", timeout);
+      return this;
+    }
 
-  /** The subscriber shows records to operators: its gaps and losses do not count in the bus's totals. */
-  public SubscriberOptions observes(boolean observes) {
-    this.observes = observes;
-    return this;
+    /** After such a silence comes the event STALE; {@link Lapwing#NEVER} by default. */
+    public Builder staleAfter(Duration silence) {
+      this.staleAfter = Options.span("staleAfter", silence);
+      return this;
+    }
+
+    /** The events BEHIND and LIVE go by so many records; 0, the default: not by this measure. */
+    public Builder behindRecords(int records) {
+      this.behindRecords = Options.size("behindRecords", records);
+      return this;
+    }
+
+    /** The events BEHIND and LIVE go by that time; {@link Lapwing#NEVER} by default. */
+    public Builder behindTime(Duration time) {
+      this.behindTime = Options.span("behindTime", time);
+      return this;
+    }
+
+    /** Measures the age of every Nth record: {@link Subscriber#ages()}; 0, the default: of none. */
+    public Builder measureEvery(int records) {
+      this.measureEvery = Options.size("measureEvery", records);
+      return this;
+    }
+
+    /** The subscriber shows records to operators: its gaps and losses do not count in the bus's totals. */
+    public Builder observes(boolean observes) {
+      this.observes = observes;
+      return this;
+    }
+
+    /** The options as they are set now. */
+    public SubscriberOptions build() {
+      return new SubscriberOptions(this);
+    }
   }
 
   /** Rows do not follow one another: they need their sequences. */

@@ -3,7 +3,7 @@
  *
  * <pre>{@code
  * try (var subscriber = Subscriber.open(Path.of("./es"),
- *     new SubscriberOptions().start(Start.oldest()).endAtClose(true))) {
+ *     SubscriberOptions.builder().start(Start.oldest()).endAtClose(true).build())) {
  *   for (Item item : subscriber.items(new Batch(4096))) {
  *     switch (item) {
  *       case Records records -> records.forEach(row -> add(row.getLong(PRICE)));

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class ChannelTest {
-  private static final ChannelOptions DEFAULTS = new ChannelOptions();
+  private static final ChannelOptions DEFAULTS = ChannelOptions.DEFAULTS;
 
   @TempDir Path directory;
   private Listener listener;

@@ -13,7 +13,8 @@ final class Feed {
 
   /** A bus of records of 16 bytes, with the smallest ring there is: 4,096 slots. */
   static Publisher open(Path directory) {
-    return Publisher.open(directory, new PublisherOptions().recordBytes(16).capacity(4096));
+    return Publisher.open(directory,
+        PublisherOptions.builder().recordBytes(16).capacity(4096).build());
   }
 
   /** Records first to last: n, and 2 n. */
@@ -33,7 +34,7 @@ final class Feed {
 
   static Subscriber fromOldest(Path directory) {
     return Subscriber.open(directory,
-        new SubscriberOptions().start(Start.oldest()).endAtClose(true));
+        SubscriberOptions.builder().start(Start.oldest()).endAtClose(true).build());
   }
 
   /** An order of dbn.mbo that is added, and ends an event of the venue. */
@@ -56,7 +57,7 @@ final class Feed {
   /** A closed bus with two bids and two asks of one instrument: the best are 7 x 99 and 5 x 101. */
   static void closedBookBus(Path directory) {
     try (Publisher publisher = Publisher.open(directory,
-        new PublisherOptions().schemaName("dbn.mbo").recordBytes(56).capacity(4096))) {
+        PublisherOptions.builder().schemaName("dbn.mbo").recordBytes(56).capacity(4096).build())) {
       publisher.publish(order(1, 'B', 98, 3));
       publisher.publish(order(2, 'B', 99, 7));
       publisher.publish(order(3, 'A', 101, 5));

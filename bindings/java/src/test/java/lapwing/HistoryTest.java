@@ -36,7 +36,7 @@ class HistoryTest {
   void aFinishedSegmentIsMappedReadOnlyAndEndsWithItsView() {
     long segmentBytes = 64 << 10;
     try (Publisher publisher = Publisher.open(directory,
-        new PublisherOptions().recordBytes(16).capacity(4096).segmentBytes(segmentBytes))) {
+        PublisherOptions.builder().recordBytes(16).capacity(4096).segmentBytes(segmentBytes).build())) {
       Feed.publish(publisher, 1, 5000);
     }
     MemorySegment memory;

@@ -117,7 +117,7 @@ class ItemPublisherTest {
   @Test
   void anEndThatIsNoCloseIsAnErrorAndSoIsARequestOfNothing() throws InterruptedException {
     try (Subscriber subscriber = Subscriber.open(directory.resolve("nowhere"),
-        new SubscriberOptions().reattach(java.time.Duration.ofMillis(10)))) {
+        SubscriberOptions.builder().reattach(java.time.Duration.ofMillis(10)).build())) {
       Keeper keeper = subscribedTo(subscriber.publisher(8));
       keeper.subscription.request(1);
       assertTrue(keeper.hasEnded());

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What would use memory that is gone, or another's, were it not refused. */
 class MisuseTest {
-  private static final ChannelOptions DEFAULTS = new ChannelOptions();
+  private static final ChannelOptions DEFAULTS = ChannelOptions.DEFAULTS;
 
   @TempDir Path directory;
 
@@ -199,27 +199,27 @@ class MisuseTest {
 
   @Test
   void anOptionThatCannotBeIsRefusedAndTheErrorSaysWhatItCanBe() {
-    isInvalid("recordBytes is -1; it can be: 0 or more", () -> new PublisherOptions().recordBytes(-1));
-    isInvalid("capacity is -1", () -> new PublisherOptions().capacity(-1));
-    isInvalid("segmentBytes is -1", () -> new PublisherOptions().segmentBytes(-1));
-    isInvalid("retainBytes is -1", () -> new PublisherOptions().retainBytes(-1));
+    isInvalid("recordBytes is -1; it can be: 0 or more", () -> PublisherOptions.builder().recordBytes(-1));
+    isInvalid("capacity is -1", () -> PublisherOptions.builder().capacity(-1));
+    isInvalid("segmentBytes is -1", () -> PublisherOptions.builder().segmentBytes(-1));
+    isInvalid("retainBytes is -1", () -> PublisherOptions.builder().retainBytes(-1));
     Duration negative = Duration.ofSeconds(-1);
     isInvalid("syncInterval is PT-1S; it can be: zero or more",
-        () -> new PublisherOptions().syncInterval(negative));
-    isInvalid("retainAge is PT-1S", () -> new PublisherOptions().retainAge(negative));
-    isInvalid("conflate is PT-1S", () -> new SubscriberOptions().conflate(negative));
-    isInvalid("conflateKeysMax is -1", () -> new SubscriberOptions().conflateKeysMax(-1));
-    isInvalid("reattach is PT-1S", () -> new SubscriberOptions().reattach(negative));
-    isInvalid("flushTimeout is PT-1S", () -> new SubscriberOptions().flushTimeout(negative));
-    isInvalid("staleAfter is PT-1S", () -> new SubscriberOptions().staleAfter(negative));
-    isInvalid("behindRecords is -1", () -> new SubscriberOptions().behindRecords(-1));
-    isInvalid("behindTime is PT-1S", () -> new SubscriberOptions().behindTime(negative));
-    isInvalid("measureEvery is -1", () -> new SubscriberOptions().measureEvery(-1));
-    isInvalid("capacity is -1", () -> new ChannelOptions().capacity(-1));
-    isInvalid("messageBytesMax is -1", () -> new ChannelOptions().messageBytesMax(-1));
-    isInvalid("callWindow is -1", () -> new ChannelOptions().callWindow(-1));
-    isInvalid("numaNode is -1", () -> new ChannelOptions().numaNode(-1));
-    isInvalid("retry is PT-1S", () -> new ChannelOptions().retry(negative));
+        () -> PublisherOptions.builder().syncInterval(negative));
+    isInvalid("retainAge is PT-1S", () -> PublisherOptions.builder().retainAge(negative));
+    isInvalid("conflate is PT-1S", () -> SubscriberOptions.builder().conflate(negative));
+    isInvalid("conflateKeysMax is -1", () -> SubscriberOptions.builder().conflateKeysMax(-1));
+    isInvalid("reattach is PT-1S", () -> SubscriberOptions.builder().reattach(negative));
+    isInvalid("flushTimeout is PT-1S", () -> SubscriberOptions.builder().flushTimeout(negative));
+    isInvalid("staleAfter is PT-1S", () -> SubscriberOptions.builder().staleAfter(negative));
+    isInvalid("behindRecords is -1", () -> SubscriberOptions.builder().behindRecords(-1));
+    isInvalid("behindTime is PT-1S", () -> SubscriberOptions.builder().behindTime(negative));
+    isInvalid("measureEvery is -1", () -> SubscriberOptions.builder().measureEvery(-1));
+    isInvalid("capacity is -1", () -> ChannelOptions.builder().capacity(-1));
+    isInvalid("messageBytesMax is -1", () -> ChannelOptions.builder().messageBytesMax(-1));
+    isInvalid("callWindow is -1", () -> ChannelOptions.builder().callWindow(-1));
+    isInvalid("numaNode is -1", () -> ChannelOptions.builder().numaNode(-1));
+    isInvalid("retry is PT-1S", () -> ChannelOptions.builder().retry(negative));
     try (Books books = Books.create()) {
       BookKey key = new BookKey(1, 1);
       isInvalid("from is -1", () -> books.levels(key, Side.BID, -1, 1));
@@ -231,26 +231,39 @@ class MisuseTest {
   @Test
   void anOptionOfNullHasItsDefaultAndZeroIsZero() {
     Path bus = directory.resolve("bus");
-    PublisherOptions options = new PublisherOptions().recordBytes(16).capacity(4096)
+    PublisherOptions.Builder options = PublisherOptions.builder().recordBytes(16).capacity(4096)
         .syncInterval(null).retainAge(null).onJournalLag(null).onJournalFailure(null).metadata(null);
-    Publisher.open(bus, options).close();
-    Publisher.open(bus, options.syncInterval(Lapwing.ON_REQUEST).retainAge(Lapwing.NEVER)).close();
+    Publisher.open(bus, options.build()).close();
+    options.syncInterval(Lapwing.ON_REQUEST).retainAge(Lapwing.NEVER);
+    Publisher.open(bus, options.build()).close();
+    options.syncInterval(Duration.ZERO);
+    assertRefused(ErrorCode.INVALID_ARGUMENT, () -> Publisher.open(bus, options.build()));
+    Subscriber.open(bus, SubscriberOptions.builder().start(null).onGap(null).waitMode(null).conflate()
+        .reattach(null).flushTimeout(null).staleAfter(null).behindTime(null).build()).close();
+    Subscriber.open(bus, SubscriberOptions.builder().reattach(Lapwing.FOREVER)
+        .flushTimeout(Lapwing.FOREVER).staleAfter(Lapwing.NEVER).behindTime(Lapwing.NEVER)
+        .build()).close();
     assertRefused(ErrorCode.INVALID_ARGUMENT,
-        () -> Publisher.open(bus, options.syncInterval(Duration.ZERO)));
-    Subscriber.open(bus, new SubscriberOptions().start(null).onGap(null).waitMode(null).conflate()
-        .reattach(null).flushTimeout(null).staleAfter(null).behindTime(null)).close();
-    Subscriber.open(bus, new SubscriberOptions().reattach(Lapwing.FOREVER)
-        .flushTimeout(Lapwing.FOREVER).staleAfter(Lapwing.NEVER).behindTime(Lapwing.NEVER)).close();
+        () -> Subscriber.open(bus, SubscriberOptions.builder().staleAfter(Duration.ZERO).build()));
     assertRefused(ErrorCode.INVALID_ARGUMENT,
-        () -> Subscriber.open(bus, new SubscriberOptions().staleAfter(Duration.ZERO)));
-    assertRefused(ErrorCode.INVALID_ARGUMENT,
-        () -> Subscriber.open(bus, new SubscriberOptions().behindTime(Duration.ZERO)));
-    Listener.open(directory.resolve("s"), new ChannelOptions().waitMode(null).retry(null)).close();
+        () -> Subscriber.open(bus, SubscriberOptions.builder().behindTime(Duration.ZERO).build()));
+    Listener.open(directory.resolve("s"),
+        ChannelOptions.builder().waitMode(null).retry(null).build()).close();
   }
 
   private static void isInvalid(String words, Executable call) {
     LapwingException refused = assertThrows(LapwingException.class, call);
     assertEquals(ErrorCode.INVALID_ARGUMENT, refused.code());
     assertTrue(refused.getMessage().startsWith(words), refused.getMessage());
+  }
+
+  @Test
+  void optionsStayAsTheyWereBuilt() {
+    PublisherOptions.Builder builder = PublisherOptions.builder().recordBytes(16).capacity(4096);
+    PublisherOptions options = builder.build();
+    builder.recordBytes(24);
+    try (Publisher publisher = Publisher.open(directory.resolve("bus"), options)) {
+      assertEquals(16, publisher.recordBytes());
+    }
   }
 }

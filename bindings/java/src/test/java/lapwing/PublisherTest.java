@@ -38,7 +38,8 @@ class PublisherTest {
   @Test
   void aTakenBusIsAnErrorWithWords() {
     try (Publisher publisher = Feed.open(directory)) {
-      var e = assertThrows(LapwingException.class, () -> Publisher.open(directory, new PublisherOptions(), Lapwing.NOW));
+      var e = assertThrows(LapwingException.class,
+          () -> Publisher.open(directory, PublisherOptions.builder().build(), Lapwing.NOW));
       assertEquals(ErrorCode.IN_USE, e.code());
       assertTrue(e.getMessage().contains(directory.toString()), e.getMessage());
       assertEquals(16, publisher.recordBytes());
@@ -77,7 +78,7 @@ class PublisherTest {
     Feed.publish(publisher, 1, 3);
     publisher.destroy();
     try (Publisher next = Publisher.open(directory,
-        new PublisherOptions().recordBytes(16).capacity(4096), Feed.PATIENCE)) {
+        PublisherOptions.builder().recordBytes(16).capacity(4096).build(), Feed.PATIENCE)) {
       assertEquals(PublisherInfo.Settled.CONTINUED, next.inspect().settled());
       assertEquals(4, next.inspect().first());
     }

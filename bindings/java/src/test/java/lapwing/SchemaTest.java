@@ -54,9 +54,9 @@ class SchemaTest {
         .replace("\"float32\"", "\"u\"").replace("\"uint32\"", "\"float32\"")
         .replace("\"u\"", "\"uint32\"");
     try (Publisher publisher = Publisher.open(directory,
-            new PublisherOptions().schema(SIGNAL).capacity(4096));
+            PublisherOptions.builder().schema(SIGNAL).capacity(4096).build());
         Publisher there = Publisher.open(other,
-            new PublisherOptions().schema(moved).capacity(4096))) {
+            PublisherOptions.builder().schema(moved).capacity(4096).build())) {
       Schema schema = Schema.ofBus(directory);
       Row row = Row.allocate(schema);
       for (int i = 0; i < 2; i++) {
@@ -69,7 +69,7 @@ class SchemaTest {
       assertEquals(2, there.publish(Row.allocate(schema.recordBytes()))); // bytes
 
       try (Subscriber subscriber = Subscriber.open(other,
-          new SubscriberOptions().start(Start.oldest()))) {
+          SubscriberOptions.builder().start(Start.oldest()).build())) {
         assertEquals(Subscriber.EVENT_DUE, subscriber.readOne(row, Feed.PATIENCE));
         Item first = subscriber.read(new Batch(1), Feed.PATIENCE);
         assertEquals(Event.Kind.SESSION, ((Event) first).kind());
@@ -86,7 +86,7 @@ class SchemaTest {
         {"name":"desk.pair","version":1,"record_bytes":16,"fields":[
         {"name":"first","type":"uint64","offset":0},{"name":"%s","type":"uint64","offset":8}]}""";
     try (Publisher publisher = Publisher.open(directory.resolve("pairs"),
-        new PublisherOptions().schema(pair.formatted(second)).capacity(4096))) {
+        PublisherOptions.builder().schema(pair.formatted(second)).capacity(4096).build())) {
       publisher.publish(Row.allocate(16).putLong(0, 1).putLong(8, 2));
     }
   }
@@ -100,7 +100,7 @@ class SchemaTest {
   void aBusThatWasReplacedHasItsOwnSchema() throws java.io.IOException {
     busOfPairs("old");
     try (Subscriber subscriber = Subscriber.open(directory.resolve("pairs"),
-        new SubscriberOptions().start(Start.oldest()))) {
+        SubscriberOptions.builder().start(Start.oldest()).build())) {
       assertEquals(ErrorCode.MISUSE,
           assertThrows(LapwingException.class, subscriber::schema).code());
       readTo(Event.Kind.SESSION, subscriber);
@@ -138,7 +138,7 @@ class SchemaTest {
   @Test
   void aBusWithoutASchemaTakesRowsOfEverySchemaOfItsSize() {
     try (Publisher publisher = Publisher.open(directory,
-        new PublisherOptions().recordBytes(56).capacity(4096))) {
+        PublisherOptions.builder().recordBytes(56).capacity(4096).build())) {
       assertEquals(1, publisher.publish(Row.allocate(Schema.of("dbn.mbo"))));
     }
   }
@@ -146,7 +146,7 @@ class SchemaTest {
   @Test
   void aStructOfOnesOwnIsReadByNameAndAsALayout() {
     try (Publisher publisher = Publisher.open(directory,
-        new PublisherOptions().schema(SIGNAL).capacity(4096))) {
+        PublisherOptions.builder().schema(SIGNAL).capacity(4096).build())) {
       Schema schema = Schema.ofBus(directory);
       assertEquals("desk.signal", schema.name());
       publisher.publish(Row.allocate(schema)
@@ -159,7 +159,7 @@ class SchemaTest {
     }
     Schema schema = Schema.ofBus(directory);
     try (Subscriber subscriber = Subscriber.open(directory,
-        new SubscriberOptions().start(Start.oldest()).endAtClose(true).expect(schema))) {
+        SubscriberOptions.builder().start(Start.oldest()).endAtClose(true).expect(schema).build())) {
       Batch batch = new Batch(8);
       int seen = 0;
       for (Item item : subscriber.items(batch)) {

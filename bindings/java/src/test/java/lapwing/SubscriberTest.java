@@ -94,7 +94,7 @@ class SubscriberTest {
   @Test
   void theEndHasItsWordsAlsoForReadOne() {
     try (Subscriber subscriber = Subscriber.open(directory.resolve("nowhere"),
-        new SubscriberOptions().reattach(Duration.ofMillis(10)))) {
+        SubscriberOptions.builder().reattach(Duration.ofMillis(10)).build())) {
       var e = assertThrows(LapwingException.class,
           () -> subscriber.readOne(Row.allocate(16), Feed.PATIENCE));
       assertEquals(ErrorCode.NO_BUS, e.code());
@@ -153,8 +153,8 @@ class SubscriberTest {
       assertEquals(7, commit.outputFile());
       assertEquals(ErrorCode.IN_USE, assertThrows(LapwingException.class,
           () -> Cursor.open(path, Lapwing.NOW)).code());
-      try (Subscriber next = Subscriber.open(directory, new SubscriberOptions()
-          .start(Start.after(commit.position())).endAtClose(true))) {
+      try (Subscriber next = Subscriber.open(directory, SubscriberOptions.builder()
+          .start(Start.after(commit.position())).endAtClose(true).build())) {
         Batch batch = new Batch(64);
         next.read(batch, Feed.PATIENCE);
         assertEquals(4,
@@ -166,13 +166,13 @@ class SubscriberTest {
   @Test
   void filteredRowsHaveTheirOwnSequences() {
     try (Publisher publisher = Publisher.open(directory,
-        new PublisherOptions().schemaName("kv16").recordBytes(16).capacity(4096))) {
+        PublisherOptions.builder().schemaName("kv16").recordBytes(16).capacity(4096).build())) {
       for (long n = 1; n <= 9; n++) {
         publisher.publish(Row.allocate(16).putLong(0, n % 3).putLong(8, n));
       }
     }
-    try (Subscriber subscriber = Subscriber.open(directory, new SubscriberOptions()
-        .start(Start.oldest()).endAtClose(true).conflate(Duration.ofMillis(1)))) {
+    try (Subscriber subscriber = Subscriber.open(directory, SubscriberOptions.builder()
+        .start(Start.oldest()).endAtClose(true).conflate(Duration.ofMillis(1)).build())) {
       long stoodFor = 0;
       long newest = 0;
       for (Item item : subscriber.items(new Batch(64))) {
@@ -193,9 +193,9 @@ class SubscriberTest {
   void agesAreMeasuredOfTheRecordsThatWereChosen() {
     Path bus = directory.resolve("bus");
     try (Publisher publisher = Publisher.open(bus,
-            new PublisherOptions().schemaName("dbn.mbo").capacity(4096).restamped(true));
+            PublisherOptions.builder().schemaName("dbn.mbo").capacity(4096).restamped(true).build());
         Subscriber subscriber = Subscriber.open(bus,
-            new SubscriberOptions().start(Start.oldest()).measureEvery(1).observes(true))) {
+            SubscriberOptions.builder().start(Start.oldest()).measureEvery(1).observes(true).build())) {
       assertTrue(subscriber.ages().isEmpty());
       publisher.publish(Feed.order(1, 'B', 98, 3));
       publisher.publish(Feed.order(2, 'B', 99, 3));
@@ -212,7 +212,7 @@ class SubscriberTest {
   void aBatchInReusedMemoryMakesNoGarbageForARecord() {
     int count = 200_000;
     try (Publisher publisher = Publisher.open(directory,
-        new PublisherOptions().recordBytes(56).capacity(1 << 18))) {
+        PublisherOptions.builder().recordBytes(56).capacity(1 << 18).build())) {
       byte[] rows = new byte[count * 56];
       publisher.publish(rows);
     }

@@ -16,8 +16,8 @@ record ChannelPair(Listener listener, Producer producer, Consumer consumer)
   static ChannelPair open(Path path) {
     Listener listener = Listener.open(path);
     var connected = CompletableFuture.supplyAsync(
-        () -> Consumer.connect(path, new ChannelOptions(), PATIENCE));
-    return new ChannelPair(listener, listener.acceptProducer(new ChannelOptions(), PATIENCE),
+        () -> Consumer.connect(path, ChannelOptions.DEFAULTS, PATIENCE));
+    return new ChannelPair(listener, listener.acceptProducer(ChannelOptions.DEFAULTS, PATIENCE),
         connected.join());
   }
 

@@ -58,7 +58,7 @@ final class ChannelSteps {
   }
 
   private static ChannelOptions options(Step step) {
-    ChannelOptions options = new ChannelOptions()
+    ChannelOptions.Builder options = ChannelOptions.builder()
         .name(step.text("name"))
         .waitMode(step.choice("wait", WaitMode.class))
         .aligned(step.isSet("aligned"))
@@ -67,7 +67,10 @@ final class ChannelSteps {
     step.number("capacity", options::capacity);
     step.whole("message_bytes_max", options::messageBytesMax);
     step.whole("call_window", options::callWindow);
-    return step.has("peer_uid") ? options.peerUid(step.whole("peer_uid")) : options;
+    if (step.has("peer_uid")) {
+      options.peerUid(step.whole("peer_uid"));
+    }
+    return options.build();
   }
 
   static ChannelInfo.Role role(Step step) {

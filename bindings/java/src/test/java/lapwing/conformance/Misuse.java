@@ -52,12 +52,13 @@ final class Misuse {
   }
 
   static PublisherOptions ofRows() {
-    return new PublisherOptions().recordBytes(ROW_BYTES);
+    return PublisherOptions.builder().recordBytes(ROW_BYTES).build();
   }
 
   /** A bus whose first segment is finished, so that its rows can be mapped. */
   static Path mappedBus() {
-    PublisherOptions options = ofRows().capacity(4096).segmentBytes(64 << 10);
+    PublisherOptions options = PublisherOptions.builder().recordBytes(ROW_BYTES).capacity(4096)
+        .segmentBytes(64 << 10).build();
     try (Publisher publisher = Publisher.open(MAPPED_BUS, options)) {
       for (int n = 1; n <= MAPPED_ROWS; n++) {
         publisher.publish(TestRows.row(n, ROW_BYTES));

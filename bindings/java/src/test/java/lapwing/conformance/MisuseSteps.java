@@ -92,7 +92,8 @@ final class MisuseSteps {
   // ---- calls that cannot be right ---------------------------------------------------------------
 
   private static Subscriber fromOldest(Step step) {
-    return Subscriber.open(step.path("directory"), new SubscriberOptions().start(Start.oldest()));
+    return Subscriber.open(step.path("directory"),
+        SubscriberOptions.builder().start(Start.oldest()).build());
   }
 
   private static void readToRecords(Subscriber subscriber, Batch batch) {

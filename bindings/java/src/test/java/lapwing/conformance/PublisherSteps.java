@@ -32,7 +32,7 @@ final class PublisherSteps {
   }
 
   private List<String> open(Step step) {
-    PublisherOptions options = new PublisherOptions()
+    PublisherOptions.Builder options = PublisherOptions.builder()
         .name(step.text("name"))
         .schemaName(step.text("schema_name"))
         .schema(step.text("schema"))
@@ -46,7 +46,7 @@ final class PublisherSteps {
         .resume(step.isSet("resume"))
         .source(step.number("source_id"), step.number("source_offset"));
     step.number("segment_bytes", options::segmentBytes);
-    handles.put(step, Publisher.open(step.path("directory"), options, step.timeout()));
+    handles.put(step, Publisher.open(step.path("directory"), options.build(), step.timeout()));
     return Driver.ok();
   }
 

@@ -32,20 +32,21 @@ final class RateSteps {
     RoundTripSteps.add(operations);
   }
 
-  static SubscriberOptions fromOldest() {
-    return new SubscriberOptions().start(Start.oldest()).waitMode(WaitMode.BUSY)
+  static SubscriberOptions.Builder fromOldest() {
+    return SubscriberOptions.builder().start(Start.oldest()).waitMode(WaitMode.BUSY)
         .onGap(SubscriberOptions.OnGap.SKIP); // without a journal nothing fills one
   }
 
   static PublisherOptions withoutJournal(long capacity) {
-    return new PublisherOptions().recordBytes(RECORD_BYTES).capacity(capacity).noJournal(true);
+    return PublisherOptions.builder().recordBytes(RECORD_BYTES).capacity(capacity).noJournal(true)
+        .build();
   }
 
   private static List<String> read(Step step) {
     Passes passes = new Passes(step);
     Batch batch = new Batch(step.whole("rows"));
     while (passes.areLeft()) {
-      try (Subscriber subscriber = Subscriber.open(step.path("directory"), fromOldest())) {
+      try (Subscriber subscriber = Subscriber.open(step.path("directory"), fromOldest().build())) {
         passes.begin();
         for (long left = passes.records(); left > 0; ) {
           if (subscriber.read(batch) instanceof Records records) {
@@ -63,7 +64,7 @@ final class RateSteps {
     Row row = Row.allocate(RECORD_BYTES);
     Batch events = new Batch(1);
     while (passes.areLeft()) {
-      try (Subscriber subscriber = Subscriber.open(step.path("directory"), fromOldest())) {
+      try (Subscriber subscriber = Subscriber.open(step.path("directory"), fromOldest().build())) {
         passes.begin();
         for (long left = passes.records(); left > 0; ) {
           long sequence = subscriber.readOne(row, Lapwing.NOW);

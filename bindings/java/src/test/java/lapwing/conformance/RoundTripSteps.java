@@ -64,7 +64,7 @@ final class RoundTripSteps {
     /** The first read waits for the other process's bus. */
     static Buses open(Step step) {
       return new Buses(Publisher.open(step.path("out"), RateSteps.withoutJournal(CAPACITY)),
-          Subscriber.open(step.path("in"), RateSteps.fromOldest().reattach(PATIENCE)),
+          Subscriber.open(step.path("in"), RateSteps.fromOldest().reattach(PATIENCE).build()),
           Row.allocate(RateSteps.RECORD_BYTES), new Batch(1));
     }
 
@@ -107,7 +107,7 @@ final class RoundTripSteps {
   // ---- two channels -----------------------------------------------------------------------------
 
   private static ChannelOptions busy() {
-    return new ChannelOptions().waitMode(WaitMode.BUSY).retry(PATIENCE);
+    return ChannelOptions.builder().waitMode(WaitMode.BUSY).retry(PATIENCE).build();
   }
 
   private static <T extends Channel> T accepted(T channel) {

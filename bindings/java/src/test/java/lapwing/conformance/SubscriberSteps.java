@@ -61,7 +61,7 @@ final class SubscriberSteps {
   }
 
   private List<String> open(Step step) {
-    var options = new SubscriberOptions()
+    var options = SubscriberOptions.builder()
         .name(step.text("name"))
         .start(start(step))
         .fold(step.text("fold"))
@@ -80,7 +80,7 @@ final class SubscriberSteps {
       options.conflate(step.milliseconds("conflate_ms"));
     }
     boolean isSparse = step.has("conflate_ms") || !step.list("instruments").isEmpty();
-    handles.put(step, new Opened(Subscriber.open(step.path("directory"), options), isSparse));
+    handles.put(step, new Opened(Subscriber.open(step.path("directory"), options.build()), isSparse));
     return Driver.ok();
   }
 

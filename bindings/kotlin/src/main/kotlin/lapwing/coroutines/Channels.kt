@@ -21,23 +21,23 @@ import lapwing.Request
 /** Serves the next peer, and sends to it; null: none came in that time. */
 public suspend fun Listener.awaitProducer(
     timeout: Duration = Duration.INFINITE,
-    options: ChannelOptions.() -> Unit = {},
+    options: ChannelOptions.Builder.() -> Unit = {},
 ): Producer? =
-    waiting(this, this::interrupt) { acceptProducer(ChannelOptions().apply(options), timeout.toJavaDuration()) }
+    waiting(this, this::interrupt) { acceptProducer(built(options), timeout.toJavaDuration()) }
 
 /** Serves the next peer, and takes its messages; null: none came in that time. */
 public suspend fun Listener.awaitConsumer(
     timeout: Duration = Duration.INFINITE,
-    options: ChannelOptions.() -> Unit = {},
+    options: ChannelOptions.Builder.() -> Unit = {},
 ): Consumer? =
-    waiting(this, this::interrupt) { acceptConsumer(ChannelOptions().apply(options), timeout.toJavaDuration()) }
+    waiting(this, this::interrupt) { acceptConsumer(built(options), timeout.toJavaDuration()) }
 
 /** Serves the next peer with a duplex; null: none came in that time. */
 public suspend fun Listener.awaitDuplex(
     timeout: Duration = Duration.INFINITE,
-    options: ChannelOptions.() -> Unit = {},
+    options: ChannelOptions.Builder.() -> Unit = {},
 ): Duplex? =
-    waiting(this, this::interrupt) { acceptDuplex(ChannelOptions().apply(options), timeout.toJavaDuration()) }
+    waiting(this, this::interrupt) { acceptDuplex(built(options), timeout.toJavaDuration()) }
 
 /** Sends copies, in order. Suspends while the channel is full. */
 public suspend fun Producer.awaitSend(

@@ -23,8 +23,8 @@ import lapwing.SubscriberOptions
  */
 public inline fun openSubscriber(
     directory: Path,
-    options: SubscriberOptions.() -> Unit = {},
-): Subscriber = Subscriber.open(directory, SubscriberOptions().apply(options))
+    options: SubscriberOptions.Builder.() -> Unit = {},
+): Subscriber = Subscriber.open(directory, SubscriberOptions.builder().apply(options).build())
 
 /**
  * Takes the bus in [directory], and begins a session of it. Waits at most [timeout], in the calling
@@ -37,8 +37,8 @@ public inline fun openSubscriber(
 public inline fun openPublisher(
     directory: Path,
     timeout: Duration = OPEN_TIMEOUT,
-    options: PublisherOptions.() -> Unit = {},
-): Publisher = Publisher.open(directory, PublisherOptions().apply(options), timeout.toJavaDuration())
+    options: PublisherOptions.Builder.() -> Unit = {},
+): Publisher = Publisher.open(directory, PublisherOptions.builder().apply(options).build(), timeout.toJavaDuration())
 
 /** How long [openPublisher] waits by default for another publisher to end, as in C++. */
 public val OPEN_TIMEOUT: Duration = 10.seconds
@@ -47,26 +47,29 @@ public val OPEN_TIMEOUT: Duration = 10.seconds
 public suspend fun connectProducer(
     path: Path,
     timeout: Duration,
-    options: ChannelOptions.() -> Unit = {},
-): Producer = connecting { Producer.connect(path, ChannelOptions().apply(options), timeout.toJavaDuration()) }
+    options: ChannelOptions.Builder.() -> Unit = {},
+): Producer = connecting { Producer.connect(path, built(options), timeout.toJavaDuration()) }
 
 /** Connects to the listener at [path], to take its messages. */
 public suspend fun connectConsumer(
     path: Path,
     timeout: Duration,
-    options: ChannelOptions.() -> Unit = {},
-): Consumer = connecting { Consumer.connect(path, ChannelOptions().apply(options), timeout.toJavaDuration()) }
+    options: ChannelOptions.Builder.() -> Unit = {},
+): Consumer = connecting { Consumer.connect(path, built(options), timeout.toJavaDuration()) }
 
 /** Connects to the listener at [path], to call and be called. */
 public suspend fun connectDuplex(
     path: Path,
     timeout: Duration,
-    options: ChannelOptions.() -> Unit = {},
-): Duplex = connecting { Duplex.connect(path, ChannelOptions().apply(options), timeout.toJavaDuration()) }
+    options: ChannelOptions.Builder.() -> Unit = {},
+): Duplex = connecting { Duplex.connect(path, built(options), timeout.toJavaDuration()) }
 
 /** Listens at [path]. */
-public inline fun openListener(path: Path, options: ChannelOptions.() -> Unit = {}): Listener =
-    Listener.open(path, ChannelOptions().apply(options))
+public inline fun openListener(path: Path, options: ChannelOptions.Builder.() -> Unit = {}): Listener =
+    Listener.open(path, ChannelOptions.builder().apply(options).build())
 
 /** There is nothing yet that could be interrupted: the timeout ends it. */
 private suspend fun <T> connecting(connect: () -> T): T = waiting(Any(), {}, connect)
+
+internal fun built(options: ChannelOptions.Builder.() -> Unit): ChannelOptions =
+    ChannelOptions.builder().apply(options).build()

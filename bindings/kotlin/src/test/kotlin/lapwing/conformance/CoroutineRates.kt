@@ -13,7 +13,7 @@ internal suspend fun rateOfReading(step: Step): List<String> {
     val passes = Passes(step)
     val batch = Batch(step.whole("rows"))
     while (passes.areLeft()) {
-        Subscriber.open(step.path("directory"), RateSteps.fromOldest()).use { subscriber ->
+        Subscriber.open(step.path("directory"), RateSteps.fromOldest().build()).use { subscriber ->
             passes.begin()
             var left = passes.records()
             while (left > 0) {
