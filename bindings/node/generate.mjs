@@ -31,7 +31,7 @@ const NAMED = {
 };
 const TRUTHS = /^(is_|has_)|^fillable$/;
 const RENAMED = { 'lapwing_event.kind': 'event' };
-const NO_INTERFACE = /_(id|batch|view|message|reply|request|error|schema|field|options)$/;
+const NO_INTERFACE = /_(id|batch|view|message|reply|request|error|schema|field|options|ready)$/;
 
 function parse(header) {
   const text = header

@@ -9,7 +9,7 @@ export const historySteps = {
   'history.open': async (step) => histories.put(step, await History.open(step.text('directory'))),
   'history.inspect': (step) => {
     const info = histories.of(step).inspect();
-    return `ok record_bytes=${info.recordBytes} schema=${info.schema} oldest=${info.oldest} ` +
+    return `ok record_bytes=${info.recordBytes} schema=${info.schemaName} oldest=${info.oldest} ` +
       `archived=${info.archived} durable=${info.durable}`;
   },
   'history.read': async (step) =>

@@ -17,8 +17,8 @@ export const publisherSteps = {
     publishers.put(step, await Publisher.open(given({
       directory: step.text('directory'),
       name: step.text('name'),
+      schemaName: step.text('schema_name'),
       schema: step.text('schema'),
-      description: step.text('description'),
       recordBytes: step.number('record_bytes'),
       capacity: step.number('capacity'),
       segmentBytes: step.number('segment_bytes'),

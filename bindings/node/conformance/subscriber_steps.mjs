@@ -51,7 +51,7 @@ function eventLine(event) {
     text += ` first=${event.first} last=${event.last} cause=${event.cause} fillable=${bit(event.fillable)}`;
   }
   if (['session', 'reset'].includes(event.event)) {
-    text += ` record_bytes=${event.recordBytes} schema=${event.schema}`;
+    text += ` record_bytes=${event.recordBytes} schema=${event.schemaName}`;
   }
   if (event.event === 'snapshot-complete') text += ` entries=${event.stateEntries}`;
   return text;
@@ -144,7 +144,7 @@ export const subscriberSteps = {
   },
   'subscriber.inspect': (step) => {
     const info = subscribers.of(step).inspect();
-    return `ok record_bytes=${info.recordBytes} schema=${info.schema} records=${info.records} ` +
+    return `ok record_bytes=${info.recordBytes} schema=${info.schemaName} records=${info.records} ` +
       `first=${info.first} last=${info.last} gaps=${info.gaps} lost=${info.lost} ` +
       `filled=${info.filled} sessions=${info.sessions} filtered=${info.filtered} ` +
       `conflated=${info.conflated}`;

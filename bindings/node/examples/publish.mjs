@@ -1,11 +1,11 @@
-// Publishes quotes of a description of one's own. Every tool and every language shows them by name.
+// Publishes quotes of a schema of your own. Every tool and every language shows their fields by name.
 //
 //   node publish.mjs ./quotes 1000
 //   lapwing tail --bus ./quotes --from oldest
 import { Publisher, Schema } from 'lapwing';
 
 const [directory, count] = process.argv.slice(2);
-const description = JSON.stringify({
+const schema = JSON.stringify({
   name: 'desk.quote',
   version: 1,
   record_bytes: 32,
@@ -18,7 +18,7 @@ const description = JSON.stringify({
   ],
 });
 
-const publisher = await Publisher.open({ directory, description });
+const publisher = await Publisher.open({ directory, schema });
 const quotes = Schema.of(directory);
 const tick = 250_000_000n; // a quarter, in 1e-9
 for (let n = 0n; n < BigInt(count); ++n) {

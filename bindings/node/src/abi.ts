@@ -140,6 +140,14 @@ export const constants = {
   CHANNEL_PEER_UID: 8,
   CHANNEL_NO_MEMBARRIER: 16,
   CHANNEL_LATE_REPLIES: 32,
+  SOURCE_SUBSCRIBER: 1,
+  SOURCE_CONFLATED: 2,
+  SOURCE_CONSUMER: 4,
+  SOURCE_PRODUCER: 5,
+  SOURCE_DUPLEX: 6,
+  SOURCE_LISTENER: 7,
+  SOURCE_FD: 8,
+  SOURCE_TIMER: 9,
   ABI_MAJOR: 1,
   ABI_MINOR: 0,
 } as const;
@@ -201,8 +209,8 @@ export const layouts = {
       flags: { name: 'flags', offset: 4, kind: 'u32' },
       directory: { name: 'directory', offset: 8, kind: 'pointer' },
       name: { name: 'name', offset: 16, kind: 'pointer' },
-      schema: { name: 'schema', offset: 24, kind: 'pointer' },
-      description: { name: 'description', offset: 32, kind: 'pointer' },
+      schema_name: { name: 'schemaName', offset: 24, kind: 'pointer' },
+      schema: { name: 'schema', offset: 32, kind: 'pointer' },
       record_bytes: { name: 'recordBytes', offset: 40, kind: 'u32' },
       group: { name: 'group', offset: 44, kind: 'u32' },
       capacity: { name: 'capacity', offset: 48, kind: 'u64' },
@@ -263,7 +271,7 @@ export const layouts = {
       is_described: { name: 'isDescribed', offset: 92, kind: 'u32', isTruth: true },
       is_filtered: { name: 'isFiltered', offset: 96, kind: 'u32', isTruth: true },
       is_skipped: { name: 'isSkipped', offset: 100, kind: 'u32', isTruth: true },
-      schema: { name: 'schema', offset: 104, kind: 'text', count: 32 },
+      schema_name: { name: 'schemaName', offset: 104, kind: 'text', count: 32 },
       fold: { name: 'fold', offset: 136, kind: 'text', count: 32 },
       text: { name: 'text', offset: 168, kind: 'text', count: 512 },
     },
@@ -331,7 +339,7 @@ export const layouts = {
     fields: {
       struct_size: { name: 'structSize', offset: 0, kind: 'u32' },
       record_bytes: { name: 'recordBytes', offset: 4, kind: 'u32' },
-      schema: { name: 'schema', offset: 8, kind: 'text', count: 32 },
+      schema_name: { name: 'schemaName', offset: 8, kind: 'text', count: 32 },
       fold: { name: 'fold', offset: 40, kind: 'text', count: 32 },
       journal_id: { name: 'journalId', offset: 72, kind: 'lapwing_id' },
       session_id: { name: 'sessionId', offset: 88, kind: 'lapwing_id' },
@@ -362,7 +370,7 @@ export const layouts = {
     fields: {
       struct_size: { name: 'structSize', offset: 0, kind: 'u32' },
       record_bytes: { name: 'recordBytes', offset: 4, kind: 'u32' },
-      schema: { name: 'schema', offset: 8, kind: 'text', count: 32 },
+      schema_name: { name: 'schemaName', offset: 8, kind: 'text', count: 32 },
       journal_id: { name: 'journalId', offset: 40, kind: 'lapwing_id' },
       oldest: { name: 'oldest', offset: 56, kind: 'u64' },
       archived: { name: 'archived', offset: 64, kind: 'u64' },
@@ -502,6 +510,28 @@ export const layouts = {
       late_replies: { name: 'lateReplies', offset: 88, kind: 'u64' },
     },
   },
+  lapwing_symbol_mapping: {
+    bytes: 96,
+    fields: {
+      symbol: { name: 'symbol', offset: 0, kind: 'text', count: 80 },
+      instrument_id: { name: 'instrumentId', offset: 80, kind: 'u32' },
+      start_date: { name: 'startDate', offset: 84, kind: 'u32' },
+      end_date: { name: 'endDate', offset: 88, kind: 'u32' },
+      reserved: { name: 'reserved', offset: 92, kind: 'u32' },
+    },
+  },
+  lapwing_ready: {
+    bytes: 40,
+    fields: {
+      struct_size: { name: 'structSize', offset: 0, kind: 'u32' },
+      kind: { name: 'kind', offset: 4, kind: 'u32' },
+      token: { name: 'token', offset: 8, kind: 'u64' },
+      source: { name: 'source', offset: 16, kind: 'u64' },
+      expirations: { name: 'expirations', offset: 24, kind: 'u64' },
+      events: { name: 'events', offset: 32, kind: 'u32' },
+      reserved: { name: 'reserved', offset: 36, kind: 'u32' },
+    },
+  },
 } as const satisfies Record<string, Layout>;
 
 export interface Position {
@@ -547,7 +577,7 @@ export interface Event {
   readonly isDescribed: boolean;
   readonly isFiltered: boolean;
   readonly isSkipped: boolean;
-  readonly schema: string;
+  readonly schemaName: string;
   readonly fold: string;
   readonly text: string;
 }
@@ -565,7 +595,7 @@ export interface Ages {
 
 export interface SubscriberInfo {
   readonly recordBytes: number;
-  readonly schema: string;
+  readonly schemaName: string;
   readonly fold: string;
   readonly journalId: string;
   readonly sessionId: string;
@@ -593,7 +623,7 @@ export interface SubscriberInfo {
 
 export interface HistoryInfo {
   readonly recordBytes: number;
-  readonly schema: string;
+  readonly schemaName: string;
   readonly journalId: string;
   readonly oldest: bigint;
   readonly archived: bigint;
@@ -656,6 +686,13 @@ export interface ChannelInfo {
   readonly sleeps: bigint;
   readonly wakes: bigint;
   readonly lateReplies: bigint;
+}
+
+export interface SymbolMapping {
+  readonly symbol: string;
+  readonly instrumentId: number;
+  readonly startDate: number;
+  readonly endDate: number;
 }
 
 // The result, then the parameters, as koffi names them.
@@ -732,5 +769,21 @@ export const functions = {
   lapwing_channel_interrupt: ['void', ['void *']],
   lapwing_channel_close: ['int32_t', ['void *', 'void *']],
   lapwing_channel_destroy: ['void', ['void *']],
+  lapwing_symbols_open: ['int32_t', ['str', 'void *', 'void *']],
+  lapwing_symbols_find: ['int32_t', ['void *', 'str', 'uint64_t', 'void *', 'void *']],
+  lapwing_symbols_name: ['int32_t', ['void *', 'uint32_t', 'uint64_t', 'void *', 'void *']],
+  lapwing_symbols_list: ['int32_t', ['void *', 'void *', 'size_t', 'void *', 'void *']],
+  lapwing_symbols_destroy: ['void', ['void *']],
+  lapwing_wait_set_open: ['int32_t', ['uint32_t', 'void *', 'void *']],
+  lapwing_wait_set_add_subscriber: ['int32_t', ['void *', 'void *', 'uint64_t', 'void *', 'void *']],
+  lapwing_wait_set_add_channel: ['int32_t', ['void *', 'void *', 'size_t', 'uint64_t', 'void *', 'void *']],
+  lapwing_wait_set_add_listener: ['int32_t', ['void *', 'void *', 'uint64_t', 'void *', 'void *']],
+  lapwing_wait_set_add_fd: ['int32_t', ['void *', 'int32_t', 'uint32_t', 'uint64_t', 'void *', 'void *']],
+  lapwing_wait_set_add_timer: ['int32_t', ['void *', 'int64_t', 'int64_t', 'uint64_t', 'void *', 'void *']],
+  lapwing_wait_set_set_timer: ['int32_t', ['void *', 'uint64_t', 'int64_t', 'int64_t', 'void *']],
+  lapwing_wait_set_remove: ['int32_t', ['void *', 'uint64_t', 'void *']],
+  lapwing_wait_set_wait: ['int32_t', ['void *', 'void *', 'int64_t', 'void *']],
+  lapwing_wait_set_interrupt: ['void', ['void *']],
+  lapwing_wait_set_destroy: ['void', ['void *']],
 } as const;
 export type FunctionName = keyof typeof functions;

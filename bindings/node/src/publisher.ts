@@ -13,11 +13,11 @@ export interface PublisherOptions {
   directory: string;
   /** Default: the directory's last component. */
   name?: string;
-  /** Default: that of the description, else 'bytes'. */
-  schema?: string;
-  /** What records are. Default: the shipped schema's description, or none. */
-  description?: Schema | string;
-  /** 8 to 4,088. Default: that of the description, else 56. */
+  /** Name of a shipped schema or of your own. Default: that of `schema`, else 'bytes'. */
+  schemaName?: string;
+  /** The fields of a record: a Schema or its text. Default: those of the shipped schema `schemaName`, else none. */
+  schema?: Schema | string;
+  /** 8 to 4,088. Default: that of `schema`, else 56. */
   recordBytes?: number;
   /** Slots, a power of two. Default: what fits, up to 1,048,576. */
   capacity?: number;
@@ -61,7 +61,7 @@ export interface PublishOptions extends WaitOptions {
 }
 
 const OPTIONS: readonly (keyof PublisherOptions)[] = [
-  'directory', 'name', 'schema', 'description', 'recordBytes', 'capacity', 'ringDirectory', 'journalDirectory',
+  'directory', 'name', 'schemaName', 'schema', 'recordBytes', 'capacity', 'ringDirectory', 'journalDirectory',
   'segmentBytes', 'syncIntervalMs', 'retainBytes', 'retainAgeMs', 'onJournalLag', 'onJournalFailure', 'metadata', 'sourceId',
   'sourceOffset', 'noJournal', 'hugePages', 'resume', 'group', 'restamped',
 ];
@@ -82,8 +82,8 @@ function encoded(options: PublisherOptions): Struct {
     flags,
     directory: options.directory,
     name: options.name,
-    schema: options.schema,
-    description: textOf('description', options.description),
+    schema_name: options.schemaName,
+    schema: textOf('schema', options.schema),
     record_bytes: options.recordBytes,
     group: options.group,
     capacity: options.capacity,

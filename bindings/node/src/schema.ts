@@ -1,5 +1,5 @@
-// What a record is: its fields, and records as objects and columns. No code is written for a struct of
-// one's own: its description comes from the bus.
+// What a record is: its fields, and records as objects and columns. A struct of your own needs no code here: its
+// schema comes from the bus.
 import { constants, layouts } from './abi.js';
 import type { Batch } from './batch.js';
 import { check, errorMemory, invalid, isCode } from './error.js';
@@ -137,7 +137,7 @@ const ROLES: readonly FieldRole[] = ['data', 'time', 'key', 'publish_time', 'spa
 const viewOf = (memory: Uint8Array) =>
   new DataView(memory.buffer, memory.byteOffset, memory.byteLength);
 
-/** Fills in a description, as lapwing_schema_fields does; the error goes to errorMemory. */
+/** Fills in a schema, as lapwing_schema_fields does; the error goes to errorMemory. */
 type Fill = (
   schema: Uint8Array, fields: Uint8Array | null, fieldsMax: number, text: Uint8Array | null, textBytesMax: number,
 ) => number;
@@ -151,11 +151,11 @@ export class Schema {
   readonly version: number;
   /** Bytes of a record. */
   readonly recordBytes: number;
-  /** Equal for equal descriptions; never 0n. */
+  /** Equal for equal schemas; never 0n. */
   readonly hash: bigint;
   /** In the order of their offsets. */
   readonly fields: readonly Field[];
-  /** The description in JSON, names of values included: what `description` and `expect` take. */
+  /** The schema in JSON, names of values included: the options `schema` and `expect` take it. */
   readonly text: string;
   readonly #byName: ReadonlyMap<string, Field>;
 
@@ -192,7 +192,7 @@ export class Schema {
     return new Schema(fillBy(null, name));
   }
 
-  /** @internal The description that a function of the library fills in; undefined: there is none. */
+  /** @internal The schema that a function of the library fills in; undefined: there is none. */
   static filledBy(fill: Fill): Schema | undefined {
     try {
       return new Schema(fill);
@@ -293,10 +293,11 @@ export class Schema {
   }
 }
 
-/** The text of a description; undefined: none. */
+/** The text of a schema; undefined: none. */
 export function textOf(option: string, schema: unknown): string | undefined {
   if (schema === undefined) return undefined;
   if (schema instanceof Schema) return schema.text;
-  if (typeof schema === 'string') return schema;
-  throw invalid(`${option} is ${shown(schema)}. Give a Schema or its text`);
+  if (typeof schema === 'string' && schema.trimStart().startsWith('{')) return schema;
+  const hint = typeof schema === 'string' ? `: Schema.named(${shown(schema)})` : '';
+  throw invalid(`${option} is ${shown(schema)}. Give a Schema, or its text in JSON${hint}`);
 }

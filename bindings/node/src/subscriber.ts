@@ -337,7 +337,7 @@ export class Subscriber extends Handle {
   }
 
   /**
-   * The description of the records, as of the last session or reset event that was delivered: call it after each of
+   * The schema of the records, as of the last session or reset event that was delivered: call it after each of
    * them. undefined: the records are not described.
    */
   schema(): Schema | undefined {

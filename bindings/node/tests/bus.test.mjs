@@ -96,14 +96,14 @@ test('A record is read alone, after the events before it', async (t) => {
 /** One session of records whose second field has that name. */
 async function publishPairs(directory, second) {
   const fields = ['first', second].map((name, index) => ({ name, type: 'uint64', offset: 8 * index }));
-  const description = JSON.stringify({ name: 'desk.pair', version: 1, record_bytes: 16, fields });
-  const publisher = await Publisher.open({ directory, description });
+  const schema = JSON.stringify({ name: 'desk.pair', version: 1, record_bytes: 16, fields });
+  const publisher = await Publisher.open({ directory, schema });
   publisher.tryPublish(records(1, 1));
   await publisher.close();
   publisher.destroy();
 }
 
-test('A bus that was replaced has its own description', async (t) => {
+test('A bus that was replaced has its own schema', async (t) => {
   const directory = join(folder(t), 'bus');
   await publishPairs(directory, 'old');
   const subscriber = Subscriber.open({ directory, start: 'oldest' });
@@ -125,7 +125,7 @@ test('A bus that was replaced has its own description', async (t) => {
   assert.deepEqual(subscriber.schema().decode(batch.row(0)), { first: 1n, renamed: 1n });
 });
 
-test('Records without a description have no schema', async (t) => {
+test('Records that are not described have no schema', async (t) => {
   const directory = join(folder(t), 'bus');
   await publisherOf(t, directory);
   const subscriber = await caughtUp(t, directory);
@@ -138,8 +138,8 @@ test('Ages are of the records that were chosen', async (t) => {
     { name: 'key', type: 'uint64', offset: 0 },
     { name: 'published', type: 'uint64', offset: 8, unit: 'utc_ns', role: 'publish_time' },
   ];
-  const description = JSON.stringify({ name: 'test.aged', version: 1, record_bytes: 16, fields });
-  const publisher = await publisherOf(t, directory, { description, restamped: true });
+  const schema = JSON.stringify({ name: 'test.aged', version: 1, record_bytes: 16, fields });
+  const publisher = await publisherOf(t, directory, { schema, restamped: true });
   const now = BigInt(Date.now()) * 1_000_000n;
   publisher.tryPublish(new Uint8Array(new BigUint64Array(200).fill(now).buffer));
   await publisher.close();

@@ -6,7 +6,7 @@ import { ended, folder, orders, printed, publisherOf, start } from './buses.mjs'
 
 test('top_of_book prints the best prices of a bus', async (t) => {
   const directory = join(folder(t), 'es');
-  const publisher = await publisherOf(t, directory, { recordBytes: undefined, schema: 'dbn.mbo' });
+  const publisher = await publisherOf(t, directory, { recordBytes: undefined, schemaName: 'dbn.mbo' });
   const child = start('../examples/top_of_book.mjs', directory, '1', '7');
   publisher.tryPublish(orders([['B', -1, 5], ['A', 2, 9]]));
   await printed(child, '| 100.5 x 9');

@@ -20,7 +20,7 @@ const WRONG = {
   'number | bigint': NUMBERS,
   boolean: [0, 1, 'yes', null],
   Uint8Array: ['bytes', 5, [1], new BigUint64Array(1)],
-  'Schema | string': [5, null, { name: 'x' }],
+  'Schema | string': [5, null, { name: 'x' }, '', 'dbn.mbo'],
   Start: ['oldset', '', 5, null, [], {}, { sequence: '1' }, { sequence: -1n }, { time: 1.5 }, { strat: 1n }, { after: null }],
   'readonly string[]': ['ESH4', 5, null, [null], [true]],
   'readonly (string | number | bigint)[]': ['ESH4', 5, null, [null], [true], [-1], [1.5], [-1n]],
@@ -93,6 +93,7 @@ test('A wrong word is answered with the words', () => {
   assert.throws(open({ wait: 'bsuy' }), refused(["'busy', 'backoff', 'park'"]));
   assert.throws(open({ start: 'oldset' }), refused(["'live', 'oldest', 'snapshot', { sequence }, { time }, { after }"]));
   assert.throws(open({ instruments: 'ESH4' }), refused(["Give an array: ['ESH4']"]));
+  assert.throws(open({ expect: 'dbn.mbo' }), refused(["Give a Schema, or its text in JSON: Schema.named('dbn.mbo')"]));
 });
 
 test('0 is 0: refused by the library if an option needs a time', async (t) => {

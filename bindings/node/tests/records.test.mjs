@@ -5,7 +5,7 @@ import { Batch, Books, History, NO_PRICE, Schema, Subscriber } from 'lapwing';
 import { folder, HANG_MS, orders, publisherOf, records, ROW_BYTES } from './buses.mjs';
 
 const wait = { timeout: HANG_MS };
-const description = JSON.stringify({
+const SIGNAL = JSON.stringify({
   name: 'desk.signal', version: 3, record_bytes: 48, fields: [
     { name: 'ts', type: 'uint64', offset: 0, unit: 'utc_ns', role: 'time' },
     { name: 'instrument', type: 'uint32', offset: 8, role: 'key' },
@@ -25,7 +25,7 @@ const signal = {
 
 test('A struct of one\'s own is described by its bus: names, types, units, roles', async (t) => {
   const directory = join(folder(t), 'bus');
-  const publisher = await publisherOf(t, directory, { recordBytes: undefined, description });
+  const publisher = await publisherOf(t, directory, { recordBytes: undefined, schema: SIGNAL });
   const schema = Schema.of(directory);
   assert.deepEqual([schema.name, schema.version, schema.recordBytes], ['desk.signal', 3, 48]);
   assert.deepEqual(schema.field('price'), { name: 'price', offset: 35, bytes: 8, type: 'int64', unit: 'price', role: 'data' });
@@ -50,7 +50,7 @@ test('A struct of one\'s own is described by its bus: names, types, units, roles
 
 test('An instrument is a symbol as a string, or a number', async (t) => {
   const directory = join(folder(t), 'bus');
-  const publisher = await publisherOf(t, directory, { recordBytes: undefined, description });
+  const publisher = await publisherOf(t, directory, { recordBytes: undefined, schema: SIGNAL });
   const schema = Schema.of(directory);
   for (let n = 0; n < 6; ++n) publisher.tryPublish(schema.encode({ ...signal, instrument: n % 3 }));
   for (const one of [2, 2n, 'id:2']) {
@@ -71,9 +71,9 @@ test('An instrument is a symbol as a string, or a number', async (t) => {
   }
 });
 
-test('Records of another description than the expected one end a subscriber', async (t) => {
+test('Records of another schema than the expected one end a subscriber', async (t) => {
   const directory = join(folder(t), 'bus');
-  await publisherOf(t, directory, { recordBytes: undefined, description });
+  await publisherOf(t, directory, { recordBytes: undefined, schema: SIGNAL });
   const subscriber = Subscriber.open({ directory, expect: Schema.named('dbn.mbo') });
   await assert.rejects(subscriber.read(new Batch({ rows: 1 }), wait), { code: 'record-size' });
   subscriber.destroy();
@@ -90,7 +90,7 @@ test('The schemas that Lapwing ships are known by name', () => {
 
 test('Books are built from batches: tops, levels, orders', async (t) => {
   const directory = join(folder(t), 'bus');
-  const publisher = await publisherOf(t, directory, { recordBytes: undefined, schema: 'dbn.mbo' });
+  const publisher = await publisherOf(t, directory, { recordBytes: undefined, schemaName: 'dbn.mbo' });
   publisher.tryPublish(orders([['B', -1, 5], ['B', -1, 3], ['B', -2, 4], ['A', 2, 9]]));
   await publisher.close();
   const books = new Books();
@@ -116,7 +116,7 @@ test('Books are built from batches: tops, levels, orders', async (t) => {
 
 test('Books refuse a batch twice, and keep what they have', async (t) => {
   const directory = join(folder(t), 'bus');
-  const publisher = await publisherOf(t, directory, { recordBytes: undefined, schema: 'dbn.mbo' });
+  const publisher = await publisherOf(t, directory, { recordBytes: undefined, schemaName: 'dbn.mbo' });
   publisher.tryPublish(orders([['B', -1, 5]]));
   await publisher.close();
   const books = new Books();
@@ -166,7 +166,7 @@ test('The journal is read and mapped by sequence, also without a publisher', asy
 
 test('A record that would not be what it says is refused by the name of its field', async (t) => {
   const directory = join(folder(t), 'bus');
-  await publisherOf(t, directory, { recordBytes: undefined, description });
+  await publisherOf(t, directory, { recordBytes: undefined, schema: SIGNAL });
   const schema = Schema.of(directory);
   const wrong = {
     ts: [-1n, 2n ** 64n, 1.5, 2 ** 60, '1', null], instrument: [-1, 2 ** 32, 1.5, '1', Number.NaN],
