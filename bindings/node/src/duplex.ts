@@ -5,7 +5,7 @@ import {
   Channel, connected, copiedMessage, listOf, messageList, type ChannelOptions, type Message,
   type ReceivedMessage,
 } from './channel.js';
-import { check, errorMemory, isCode, misuse, type LapwingError } from './error.js';
+import { check, errorMemory, isLapwingError, misuse, type LapwingError } from './error.js';
 import { native } from './library.js';
 import { Cell, Struct } from './memory.js';
 import { Iteration } from './iteration.js';
@@ -105,7 +105,7 @@ export class Duplex extends Channel {
         return call.value;
       } catch (error) {
         // While a start waits in its thread replies are not taken; once they fill all places it is misuse.
-        if (!isCode(error, 'misuse') || this.pointer === 0n) throw error;
+        if (!isLapwingError(error, 'misuse') || this.pointer === 0n) throw error;
         await this.whenIdle(() => this.#takeEnds());
         if (this.#endCount === endCount) throw error;
       }

@@ -2,8 +2,11 @@
 import { constants } from './abi.js';
 import { native } from './library.js';
 
-/** The names of results: 'timed-out', 'no-bus' … */
-export type ErrorCode = string;
+type Dashed<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}-${Dashed<Tail>}` : Name;
+type CodeOf<Constant> = Constant extends `ERROR_${infer Name}` ? Lowercase<Dashed<Name>> : never;
+
+/** 'timed-out', 'no-bus' …: the names of lapwing.h. 'unknown': a number of a newer library. */
+export type ErrorCode = CodeOf<keyof typeof constants> | 'unknown';
 
 /** The error of a failed call of Lapwing. */
 export class LapwingError extends Error {
@@ -26,17 +29,17 @@ export class LapwingError extends Error {
   constructor(number: number, message: string, errno = 0) {
     super(message);
     this.number = number;
-    this.code = errorName(number);
+    this.code = errorName(number) as ErrorCode;
     this.errno = errno;
   }
 }
 
-const names = new Map<number, string>();
+const names = new Map<number, ErrorCode | 'ok'>();
 
 /** 'timed-out'; 'unknown' for a number without a name. */
-export function errorName(number: number): string {
+export function errorName(number: number): ErrorCode | 'ok' {
   let name = names.get(number);
-  if (name === undefined) names.set(number, (name = native.lapwing_error_name(number) as string));
+  if (name === undefined) names.set(number, (name = native.lapwing_error_name(number) as ErrorCode));
   return name;
 }
 
@@ -44,6 +47,10 @@ export const misuse = (message: string) => new LapwingError(constants.ERROR_MISU
 export const invalid = (message: string) =>
   new LapwingError(constants.ERROR_INVALID_ARGUMENT, message);
 
-export function isCode(error: unknown, code: ErrorCode): error is LapwingError {
-  return error instanceof LapwingError && error.code === code;
+/** Whether `error` is a LapwingError with one of the codes, or with any code if none is given. */
+export function isLapwingError<Code extends ErrorCode = ErrorCode>(
+  error: unknown,
+  ...codes: Code[]
+): error is LapwingError & { readonly code: Code } {
+  return error instanceof LapwingError && (codes.length === 0 || codes.includes(error.code as Code));
 }

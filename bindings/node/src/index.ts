@@ -1,6 +1,6 @@
 // Lapwing for Node.js. bindings/node/README.md explains it.
 export { version } from './library.js';
-export { errorName, LapwingError, type ErrorCode } from './error.js';
+export { errorName, isLapwingError, LapwingError, type ErrorCode } from './error.js';
 export type { WaitOptions } from './time.js';
 export type { Ages, Book, BookKey, BooksInfo, HistoryInfo, Level, Order, PublisherInfo, SubscriberInfo } from './abi.js';
 export { Batch, type BatchKind, type BatchOptions, type Event, type Item } from './batch.js';

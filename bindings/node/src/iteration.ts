@@ -1,6 +1,6 @@
 // An iteration over the items of a handle. It ends at closed, or by return(). Any other error does not end it: after
 // a timeout or an abort, next() can be called again.
-import { isCode } from './error.js';
+import { isLapwingError } from './error.js';
 
 export class Iteration<T> implements AsyncIterableIterator<T> {
   readonly #take: () => Promise<T>;
@@ -26,7 +26,7 @@ export class Iteration<T> implements AsyncIterableIterator<T> {
     try {
       return { done: false, value: await this.#take() };
     } catch (error) {
-      if (!isCode(error, 'closed')) throw error;
+      if (!isLapwingError(error, 'closed')) throw error;
       this.#isOver = true;
       return { done: true, value: undefined };
     }

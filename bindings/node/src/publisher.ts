@@ -1,6 +1,6 @@
 // Publishes records to a bus.
 import { constants, layouts, type PublisherInfo } from './abi.js';
-import { check, errorMemory, invalid, isCode, LapwingError } from './error.js';
+import { check, errorMemory, invalid, isLapwingError, LapwingError } from './error.js';
 import { Handle, openInThread } from './handle.js';
 import { native } from './library.js';
 import { Cell, defaultOptions, Struct } from './memory.js';
@@ -160,7 +160,7 @@ export class Publisher extends Handle {
     try {
       return this.tryPublish(records, options);
     } catch (error) {
-      if (!isCode(error, 'would-block') || timeout <= 0) throw error;
+      if (!isLapwingError(error, 'would-block') || timeout <= 0) throw error;
     }
     // A copy, since the caller may use its memory again meanwhile.
     const rest = new Uint8Array(records.subarray(Number(this.#head - before) * recordBytes));

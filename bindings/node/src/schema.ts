@@ -2,7 +2,7 @@
 // schema comes from the bus.
 import { constants, layouts } from './abi.js';
 import type { Batch } from './batch.js';
-import { check, errorMemory, invalid, isCode } from './error.js';
+import { check, errorMemory, invalid, isLapwingError } from './error.js';
 import { native } from './library.js';
 import { Struct, textAt } from './memory.js';
 import { checkBytes, checkText, shown } from './options.js';
@@ -197,7 +197,7 @@ export class Schema {
     try {
       return new Schema(fill);
     } catch (error) {
-      if (isCode(error, 'not-found')) return undefined;
+      if (isLapwingError(error, 'not-found')) return undefined;
       throw error;
     }
   }
@@ -249,7 +249,7 @@ export class Schema {
       try {
         ACCESS[type].write(view, offset, bytes, record[name]);
       } catch (error) {
-        throw isCode(error, 'invalid-argument') ? invalid(`field ${name} of ${this.name} ${error.message}`) : error;
+        throw isLapwingError(error, 'invalid-argument') ? invalid(`field ${name} of ${this.name} ${error.message}`) : error;
       }
     }
     return row;

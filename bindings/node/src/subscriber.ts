@@ -1,7 +1,7 @@
 // Reads a bus at its own pace: records, states and events, in order.
 import { constants, layouts, type Ages, type SubscriberInfo } from './abi.js';
 import { Batch, type Item } from './batch.js';
-import { check, ErrorMemory, errorMemory, invalid, isCode, LapwingError } from './error.js';
+import { check, ErrorMemory, errorMemory, invalid, isLapwingError, LapwingError } from './error.js';
 import { Handle } from './handle.js';
 import { native } from './library.js';
 import { Cell, defaultOptions, stringList, Struct } from './memory.js';
@@ -325,7 +325,7 @@ export class Subscriber extends Handle {
         try {
           return (await this.read(batch, waits)).copy() as Item;
         } catch (error) {
-          if (!isCode(error, 'too-small') || !error.rowBytes) throw error;
+          if (!isLapwingError(error, 'too-small') || !error.rowBytes) throw error;
           batch = make(error.rowBytes);
         }
       }

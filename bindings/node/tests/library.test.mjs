@@ -3,7 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { errorName, LapwingError, Publisher, setLog, Subscriber, version } from 'lapwing';
+import { errorName, isLapwingError, LapwingError, Publisher, setLog, Subscriber, version } from 'lapwing';
+import { constants } from '../dist/abi.js';
 import { ended, folder, publisherOf, start } from './buses.mjs';
 
 test('The library says its release and its interface', () => {
@@ -12,6 +13,10 @@ test('The library says its release and its interface', () => {
 });
 
 test('Every number of an error has a name, and other numbers are unknown', () => {
+  for (const [constant, number] of Object.entries(constants)) {
+    if (!constant.startsWith('ERROR_')) continue;
+    assert.equal(errorName(number), constant.slice('ERROR_'.length).toLowerCase().replaceAll('_', '-'));
+  }
   assert.equal(errorName(13), 'timed-out');
   assert.equal(errorName(34), 'event-due');
   assert.equal(errorName(35), 'no-answer');
@@ -26,6 +31,19 @@ test('An error has its number, its name, errno and words', async (t) => {
   assert.equal(error.code, errorName(error.number));
   assert.equal(typeof error.errno, 'number');
   assert.ok(error.message.length > error.code.length, error.message);
+});
+
+test('isLapwingError accepts the codes that it is given, or any if none is given', () => {
+  const timedOut = new LapwingError(13, 'nothing came');
+  assert.equal(timedOut.code, 'timed-out');
+  assert.equal(isLapwingError(timedOut), true);
+  assert.equal(isLapwingError(timedOut, 'timed-out'), true);
+  assert.equal(isLapwingError(timedOut, 'closed', 'timed-out'), true);
+  assert.equal(isLapwingError(timedOut, 'closed'), false);
+  for (const other of [new Error('timed-out'), { code: 'timed-out' }, undefined, null, 'timed-out']) {
+    assert.equal(isLapwingError(other), false);
+    assert.equal(isLapwingError(other, 'timed-out'), false);
+  }
 });
 
 async function withLibrary(path, ...rest) {
