@@ -30,8 +30,8 @@ const NAMED = {
   'lapwing_event.cause': 'CAUSE',
 };
 const TRUTHS = /^(is_|has_)|^fillable$/;
-const RENAMED = { 'lapwing_event.kind': 'event' };
-const NO_INTERFACE = /_(id|batch|view|message|reply|request|error|schema|field|options|ready)$/;
+const RENAMED = { 'lapwing_event.kind': 'type' };
+const NO_INTERFACE = /_(id|batch|view|message|reply|request|error|schema|field|options|event|ready)$/;
 
 function parse(header) {
   const text = header

@@ -1,6 +1,6 @@
 import { History } from 'lapwing';
 import { digestOf, Handles } from './step.mjs';
-import { batchLine, batchOf } from './subscriber_steps.mjs';
+import { itemLine, batchOf } from './subscriber_steps.mjs';
 
 const histories = new Handles();
 const views = new Handles();
@@ -13,7 +13,7 @@ export const historySteps = {
       `archived=${info.archived} durable=${info.durable}`;
   },
   'history.read': async (step) =>
-    batchLine(await histories.of(step).read(step.bigint('first', 0n), batchOf(step.number('rows')))),
+    itemLine(await histories.of(step).read(step.bigint('first', 0n), batchOf(step.number('rows')))),
   'history.find-time': async (step) =>
     `ok sequence=${await histories.of(step).findTime(step.bigint('value', 0n))}`,
   'history.map': (step) => {

@@ -127,8 +127,8 @@ async function wrongBooks(step) {
   const batch = batchOfRows();
   let answer = 'ok';
   while (answer === 'ok') {
-    await subscriber.read(batch, limit);
-    answer = await answerOf(() => books.take(batch));
+    const item = await subscriber.read(batch, limit);
+    answer = await answerOf(() => books.take(item));
   }
   books.destroy();
   subscriber.destroy();

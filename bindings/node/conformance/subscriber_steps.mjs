@@ -21,14 +21,14 @@ const notFound = () => new LapwingError(NOT_FOUND, 'there is none');
 
 /** The rows between two events, however they are cut into batches. */
 class Run {
-  #kind = '';
+  #type = '';
   #digest = new Digest();
   #count = 0;
 
   add(batch) {
     if (batch.count === 0) return;
-    if (this.#count === 0) [this.#kind, this.first] = [batch.kind, batch.kind === 'records' ? batch.sequence(0) : 0n];
-    if (batch.kind === 'records') this.last = batch.sequence(batch.count - 1);
+    if (this.#count === 0) [this.#type, this.first] = [batch.type, batch.type === 'records' ? batch.sequence(0) : 0n];
+    if (batch.type === 'records') this.last = batch.sequence(batch.count - 1);
     this.isSparse = batch.isSparse;
     this.rowBytes = batch.rowBytes;
     this.conflated = batch.conflated.reduce((sum, one) => sum + one, this.conflated ?? 0n);
@@ -39,28 +39,28 @@ class Run {
   get lines() {
     if (this.#count === 0) return [];
     const rows = `count=${this.#count} row_bytes=${this.rowBytes} digest=${this.#digest.text}`;
-    if (this.#kind === 'state') return [`ok state ${rows}`];
+    if (this.#type === 'state') return [`ok state ${rows}`];
     const conflated = this.isSparse ? ` conflated=${this.conflated}` : '';
     return [`ok records first=${this.first} last=${this.last} ${rows}${conflated}`];
   }
 }
 
 function eventLine(event) {
-  let text = `ok event kind=${event.event} sequence=${event.sequence}`;
-  if (['gap', 'lost'].includes(event.event)) {
+  let text = `ok event kind=${event.type} sequence=${event.sequence}`;
+  if (['gap', 'lost'].includes(event.type)) {
     text += ` first=${event.first} last=${event.last} cause=${event.cause} fillable=${bit(event.fillable)}`;
   }
-  if (['session', 'reset'].includes(event.event)) {
+  if (['session', 'reset'].includes(event.type)) {
     text += ` record_bytes=${event.recordBytes} schema=${event.schemaName}`;
   }
-  if (event.event === 'snapshot-complete') text += ` entries=${event.stateEntries}`;
+  if (event.type === 'snapshot-complete') text += ` entries=${event.stateEntries}`;
   return text;
 }
 
-export function batchLine(batch) {
-  if (batch.kind === 'event') return eventLine(batch.event);
+export function itemLine(item) {
+  if (!(item instanceof Batch)) return eventLine(item);
   const run = new Run();
-  run.add(batch);
+  run.add(item);
   return run.lines[0];
 }
 
@@ -82,18 +82,19 @@ async function readAll(step) {
   const lines = [];
   let run = new Run();
   for (;;) {
+    let item;
     try {
-      await subscriber.read(batch, step.wait);
+      item = await subscriber.read(batch, step.wait);
     } catch (error) {
       throw Object.assign(error, { lines: [...lines, ...run.lines] });
     }
-    if (batch.kind !== 'event') {
+    if (item === batch) {
       run.add(batch);
       continue;
     }
-    lines.push(...run.lines, eventLine(batch.event));
+    lines.push(...run.lines, eventLine(item));
     run = new Run();
-    if (batch.event.event === step.text('until')) return [...lines, 'ok'].join('\n');
+    if (item.type === step.text('until')) return [...lines, 'ok'].join('\n');
   }
 }
 
@@ -128,12 +129,11 @@ export const subscriberSteps = {
     const rows = step.number('rows');
     const batch = batchOf(rows, step.number('bytes') ?? rows * rowBytesOf(subscriber));
     try {
-      await subscriber.read(batch, step.wait);
+      return itemLine(await subscriber.read(batch, step.wait));
     } catch (error) {
       if (error.code === 'too-small') error.more = ` row_bytes=${error.rowBytes}`;
       throw error;
     }
-    return batchLine(batch);
   },
   'subscriber.read-all': readAll,
   'subscriber.take': async (step) => {
@@ -182,21 +182,22 @@ export const subscriberSteps = {
   'books.follow': async (step) => {
     const rows = step.number('rows', BOOKS_ROWS);
     const batch = batchOf(rows, rows * BOOK_ROW_BYTES_MAX);
+    let item;
     do {
-      await subscribers.named(step.text('from')).read(batch, step.wait);
-      books.of(step).take(batch);
-    } while (batch.event?.event !== step.text('until'));
+      item = await subscribers.named(step.text('from')).read(batch, step.wait);
+      books.of(step).take(item);
+    } while (item.type !== step.text('until'));
     return 'ok';
   },
   'books.take': async (step) => {
     const batch = batchOf(TAKE_TWICE_ROWS, TAKE_TWICE_ROWS * BOOK_ROW_BYTES_MAX);
-    await subscribers.named(step.text('from')).read(batch, step.wait);
+    const item = await subscribers.named(step.text('from')).read(batch, step.wait);
     try {
-      books.of(step).take(batch);
+      books.of(step).take(item);
     } catch {
       // The second one counts.
     }
-    books.of(step).take(batch);
+    books.of(step).take(item);
     return 'ok';
   },
   'books.inspect': (step) => {

@@ -256,7 +256,7 @@ export const layouts = {
   lapwing_event: {
     bytes: 680,
     fields: {
-      kind: { name: 'event', offset: 0, kind: 'u32', names: { 1: 'gap', 2: 'lost', 3: 'session', 4: 'reset', 5: 'caught-up', 6: 'stale', 7: 'publisher-gone', 8: 'closed', 9: 'snapshot-complete', 10: 'no-snapshot', 11: 'behind', 12: 'live' } },
+      kind: { name: 'type', offset: 0, kind: 'u32', names: { 1: 'gap', 2: 'lost', 3: 'session', 4: 'reset', 5: 'caught-up', 6: 'stale', 7: 'publisher-gone', 8: 'closed', 9: 'snapshot-complete', 10: 'no-snapshot', 11: 'behind', 12: 'live' } },
       cause: { name: 'cause', offset: 4, kind: 'u32', names: { 1: 'lapped', 2: 'session', 3: 'void', 4: 'pruned', 5: 'damaged', 6: 'not-relayed', 7: 'upstream' } },
       sequence: { name: 'sequence', offset: 8, kind: 'u64' },
       first: { name: 'first', offset: 16, kind: 'u64' },
@@ -559,27 +559,6 @@ export interface PublisherInfo {
   readonly journalStallNsTotal: bigint;
   readonly idleWakes: bigint;
   readonly doorbells: bigint;
-}
-
-export interface Event {
-  readonly event: 'gap' | 'lost' | 'session' | 'reset' | 'caught-up' | 'stale' | 'publisher-gone' | 'closed' | 'snapshot-complete' | 'no-snapshot' | 'behind' | 'live' | '';
-  readonly cause: 'lapped' | 'session' | 'void' | 'pruned' | 'damaged' | 'not-relayed' | 'upstream' | '';
-  readonly sequence: bigint;
-  readonly first: bigint;
-  readonly last: bigint;
-  readonly resume: bigint;
-  readonly fillable: boolean;
-  readonly recordBytes: number;
-  readonly journalId: string;
-  readonly sessionId: string;
-  readonly stateEntries: bigint;
-  readonly isFirstSession: boolean;
-  readonly isDescribed: boolean;
-  readonly isFiltered: boolean;
-  readonly isSkipped: boolean;
-  readonly schemaName: string;
-  readonly fold: string;
-  readonly text: string;
 }
 
 export interface Ages {

@@ -1,18 +1,21 @@
 // Rows of one kind, or one event: memory that a read fills in. It may be used for read after read.
-import { constants, layouts, type Event as EventFields } from './abi.js';
+import { constants, layouts } from './abi.js';
 import { invalid, misuse } from './error.js';
-import { decoded, Struct } from './memory.js';
+import { BusEvent, type Event } from './event.js';
+import { Struct } from './memory.js';
 import { checkNames, flagOf, shown } from './options.js';
 
-/** An event between records. `cause`, `first`, `last`: of gap and lost. Kinds: docs/events.md. */
-export type Event = EventFields;
+/** What a batch holds. Before the first read: nothing. */
+export type BatchType = 'nothing' | 'records' | 'state' | 'event';
 
-export type BatchKind = 'nothing' | 'records' | 'state' | 'event';
+/** Records, end to end. */
+export type Records = Batch & { readonly type: 'records' };
 
-/** What an iteration gives, in order. */
-export type Item =
-  | (Batch & { readonly kind: 'records' | 'state'; readonly event: undefined })
-  | (Batch & { readonly kind: 'event'; readonly event: Event });
+/** Entries of a checkpoint's state. */
+export type State = Batch & { readonly type: 'state' };
+
+/** What reads and iterations give, in order. `switch (item.type)` narrows it. */
+export type Item = Records | State | Event;
 
 export interface BatchOptions {
   /** How many rows at most. Default: as many as fit into `bytes`. */
@@ -27,9 +30,8 @@ export interface BatchOptions {
   conflated?: boolean;
 }
 
-const KINDS: readonly BatchKind[] = ['nothing', 'records', 'state', 'event'];
-const { count: COUNT, first: FIRST, kind: KIND, row_bytes: ROW_BYTES, flags: FLAGS, event: EVENT } =
-  layouts.lapwing_batch.fields;
+const TYPES: readonly BatchType[] = ['nothing', 'records', 'state', 'event'];
+const { count: COUNT, first: FIRST, kind: KIND, row_bytes: ROW_BYTES, flags: FLAGS } = layouts.lapwing_batch.fields;
 const ROW_BYTES_DEFAULT = 56;
 
 export class Batch {
@@ -92,8 +94,8 @@ export class Batch {
     }
   }
 
-  get kind(): BatchKind {
-    return KINDS[this.#view.getUint32(KIND.offset, true)] ?? 'nothing';
+  get type(): BatchType {
+    return TYPES[this.#view.getUint32(KIND.offset, true)] ?? 'nothing';
   }
 
   /** Rows. */
@@ -116,10 +118,9 @@ export class Batch {
     return (this.#view.getUint32(FLAGS.offset, true) & constants.BATCH_SPARSE) !== 0;
   }
 
-  /** The event, where `kind` is 'event'. */
-  get event(): Event | undefined {
-    if (this.kind !== 'event') return undefined;
-    return decoded(layouts.lapwing_event, this.#view, EVENT.offset) as unknown as Event;
+  /** @internal What the last read filled in: this batch of rows, or an event. */
+  get item(): Item {
+    return this.type === 'event' ? BusEvent.of(this.#struct) : (this as Item);
   }
 
   /** count * rowBytes bytes: the rows, end to end. */
@@ -164,7 +165,7 @@ export class Batch {
 
   /** A batch of its own memory with the same content. */
   copy(): Batch {
-    const count = this.kind === 'event' ? 0 : this.count;
+    const count = this.type === 'event' ? 0 : this.count;
     const copy = new Batch({
       rows: count,
       bytes: count * this.rowBytes,

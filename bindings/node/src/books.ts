@@ -1,11 +1,12 @@
 // Order books of a bus of dbn.mbo: give it the batches of one subscriber, all and in order.
 import { constants, layouts, type Book, type BookKey, type BooksInfo, type Layout, type Level, type Order } from './abi.js';
-import type { Batch } from './batch.js';
-import { check, errorMemory } from './error.js';
+import { Batch, type Item } from './batch.js';
+import { check, errorMemory, invalid } from './error.js';
+import { BusEvent } from './event.js';
 import { Handle } from './handle.js';
 import { native } from './library.js';
 import { Cell, Struct } from './memory.js';
-import { checkNames, wordOf } from './options.js';
+import { checkNames, shown, wordOf } from './options.js';
 
 export type Side = 'bid' | 'ask';
 const LETTERS = { bid: 'B'.charCodeAt(0), ask: 'A'.charCodeAt(0) };
@@ -22,9 +23,11 @@ export class Books extends Handle {
     super(cell, 'set of order books', 'lapwing_books_destroy');
   }
 
-  /** Takes in rows and events. Where it fails nothing is changed. */
-  take(batch: Batch): void {
-    check(native.lapwing_books_take(this.pointer, batch.struct.bytes, errorMemory.bytes));
+  /** Takes the items of one subscriber, all of them and in order. If it fails, the books are unchanged. */
+  take(item: Item | Batch): void {
+    const batch = item instanceof Batch ? item.struct.bytes : BusEvent.batchOf(item);
+    if (batch === undefined) throw invalid(`the item is ${shown(item)}. Give what a read or an iteration returned`);
+    check(native.lapwing_books_take(this.pointer, batch, errorMemory.bytes));
   }
 
   inspect(): BooksInfo {

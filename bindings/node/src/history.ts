@@ -1,6 +1,6 @@
 // The journal by sequence, with a publisher or without.
 import { constants, layouts, type HistoryInfo } from './abi.js';
-import type { Batch } from './batch.js';
+import type { Batch, Item } from './batch.js';
 import { check, errorMemory, ErrorMemory, invalid, misuse } from './error.js';
 import { dispose, Handle, openInThread } from './handle.js';
 import { native } from './library.js';
@@ -26,8 +26,11 @@ export class History extends Handle {
     return info.read() as unknown as HistoryInfo;
   }
 
-  /** Rows from `first` on, or one event lost. would-block: `first` is beyond what is archived. */
-  async read(first: bigint, batch: Batch): Promise<Batch> {
+  /**
+   * Reads the rows from `first` on into `batch`. Resolves with it, or with an event `lost`. would-block: `first` is
+   * beyond what is archived.
+   */
+  async read(first: bigint, batch: Batch): Promise<Item> {
     this.refuseOverlap();
     const error = new ErrorMemory();
     const result = await batch.lend((struct) =>
@@ -35,7 +38,7 @@ export class History extends Handle {
     );
     if (result === constants.ERROR_TOO_SMALL) throw Object.assign(error.thrown(result), { rowBytes: batch.rowBytes });
     check(result, error);
-    return batch;
+    return batch.item;
   }
 
   /** The sequence from which to read so that nothing published at or after `utcNs` is missed. */

@@ -3,7 +3,11 @@ export { version } from './library.js';
 export { errorName, isLapwingError, LapwingError, type ErrorCode } from './error.js';
 export type { WaitOptions } from './time.js';
 export type { Ages, Book, BookKey, BooksInfo, HistoryInfo, Level, Order, PublisherInfo, SubscriberInfo } from './abi.js';
-export { Batch, type BatchKind, type BatchOptions, type Event, type Item } from './batch.js';
+export { Batch, type BatchOptions, type BatchType, type Item, type Records, type State } from './batch.js';
+export type {
+  Cause, Event, EventType, GapEvent, LostEvent, MissingRange, NoSnapshotEvent, PlainEvent, ResetEvent, SessionEvent,
+  SnapshotCompleteEvent,
+} from './event.js';
 export { Schema, type Column, type Field, type FieldRole, type FieldType, type FieldUnit, type FieldValue } from './schema.js';
 export { Publisher, type PublisherOptions, type PublishOptions } from './publisher.js';
 export { Subscriber, type ItemsOptions, type Start, type SubscriberOptions } from './subscriber.js';

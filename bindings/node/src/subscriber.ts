@@ -82,6 +82,7 @@ const WAIT = {
 };
 const NS_PER_MS = 1e6;
 const ITEM_ROWS = 4096;
+const NOT_DESCRIBED = Symbol('not described');
 
 function instrumentName(instrument: string | number | bigint): string {
   if (typeof instrument === 'string') return instrument;
@@ -181,6 +182,7 @@ export class Subscriber extends Handle {
   readonly #isSparse: boolean; // rows need a column of sequences
   readonly #again: Again | undefined;
   #fd: number | undefined;
+  #schema: Schema | typeof NOT_DESCRIBED | undefined; // undefined: not asked for since the last session began
 
   /** Checks the options. The bus is looked for by the calls that read. */
   static open(options: SubscriberOptions): Subscriber {
@@ -239,23 +241,29 @@ export class Subscriber extends Handle {
     });
   }
 
-  /** Reads rows of one kind, or one event, into `batch`. False: nothing is there now. */
-  tryRead(batch: Batch): boolean {
+  /** Reads rows into `batch`, and returns it; or returns an event. undefined: nothing has arrived. */
+  tryRead(batch: Batch): Item | undefined {
     this.refuseOverlap();
-    return this.#read(batch) !== undefined;
+    return this.#read(batch);
   }
 
-  #read(batch: Batch): Batch | undefined {
+  #read(batch: Batch): Item | undefined {
     const result = native.lapwing_subscriber_read(
       this.pointer, batch.struct.bytes, 0, errorMemory.bytes,
     );
-    if (result === constants.OK) return batch;
+    if (result === constants.OK) return this.#delivered(batch);
     if (result === constants.ERROR_WOULD_BLOCK) return undefined;
     throw withRowBytes(errorMemory.thrown(result), batch);
   }
 
-  /** The same, and waits. Resolves with `batch`. The end of the bus is an error: closed … */
-  async read(batch: Batch, options: WaitOptions = {}): Promise<Batch> {
+  #delivered(batch: Batch): Item {
+    const { item } = batch;
+    if (item.type === 'session' || item.type === 'reset') this.#schema = undefined;
+    return item;
+  }
+
+  /** The same, and waits. The end of the bus is an error: closed … */
+  async read(batch: Batch, options: WaitOptions = {}): Promise<Item> {
     this.refuseOverlap();
     checkWait('read', options);
     if (!this.#isBusyWait) {
@@ -266,7 +274,7 @@ export class Subscriber extends Handle {
     } catch (error) {
       throw error instanceof LapwingError ? withRowBytes(error, batch) : error;
     }
-    return batch;
+    return this.#delivered(batch);
   }
 
   /** The next record and nothing else. Returns its sequence; undefined: nothing is there now. */
@@ -323,7 +331,8 @@ export class Subscriber extends Handle {
     return new Iteration(async () => {
       for (;;) {
         try {
-          return (await this.read(batch, waits)).copy() as Item;
+          const item = await this.read(batch, waits);
+          return item === batch ? (batch.copy() as Item) : item;
         } catch (error) {
           if (!isLapwingError(error, 'too-small') || !error.rowBytes) throw error;
           batch = make(error.rowBytes);
@@ -337,12 +346,16 @@ export class Subscriber extends Handle {
   }
 
   /**
-   * The schema of the records, as of the last session or reset event that was delivered: call it after each of
-   * them. undefined: the records are not described.
+   * The schema of the records, as of the last session or reset event that was delivered. undefined: the records are not
+   * described. misuse: no session was delivered yet.
    */
-  schema(): Schema | undefined {
-    this.refuseOverlap();
-    return Schema.filledBy((...out) => native.lapwing_subscriber_schema(this.pointer, ...out, errorMemory.bytes));
+  get schema(): Schema | undefined {
+    if (this.#schema === undefined) {
+      this.refuseOverlap();
+      const fill = (...out: unknown[]) => native.lapwing_subscriber_schema(this.pointer, ...out, errorMemory.bytes);
+      this.#schema = Schema.filledBy(fill) ?? NOT_DESCRIBED;
+    }
+    return this.#schema === NOT_DESCRIBED ? undefined : this.#schema;
   }
 
   /** How old records were when they were delivered: of those that measureEvery selected. undefined: none was. */

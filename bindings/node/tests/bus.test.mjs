@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { Batch, Cursor, LapwingError, Publisher, Subscriber } from 'lapwing';
-import { ended, folder, HANG_MS, publisherOf, records, ROW_BYTES, start } from './buses.mjs';
+import { ended, folder, HANG_MS, publisherOf, readUntil, records, ROW_BYTES, start } from './buses.mjs';
 
 const wait = { timeout: HANG_MS };
 const code = (expected) => (error) => {
@@ -16,9 +16,7 @@ const code = (expected) => (error) => {
 async function caughtUp(test, directory, options = {}) {
   const subscriber = Subscriber.open({ directory, ...options });
   test.after(() => subscriber.destroy());
-  const batch = new Batch({ rows: 64, rowBytes: ROW_BYTES });
-  do await subscriber.read(batch, wait);
-  while (batch.event?.event !== 'caught-up');
+  await readUntil('caught-up', subscriber, new Batch({ rows: 64, rowBytes: ROW_BYTES }));
   return subscriber;
 }
 
@@ -31,20 +29,20 @@ test('An iteration yields events and records in order, and ends at close', async
   const events = [];
   const sequences = [];
   for await (const item of subscriber) {
-    if (item.kind === 'event') {
-      events.push(item.event.event);
-      if (item.event.event !== 'caught-up') continue;
-      assert.equal(await publisher.publish(records(11, 5)), 15n);
-      await publisher.close();
-    } else {
+    if (item.type === 'records') {
       assert.equal(item.rowBytes, ROW_BYTES);
       for (const { sequence, row } of item) {
         sequences.push(sequence);
         assert.deepEqual(row, records(Number(sequence), 1));
       }
+      continue;
     }
+    events.push(`${item}`.replace(/:.*/, ''));
+    if (item.type !== 'caught-up') continue;
+    assert.equal(await publisher.publish(records(11, 5)), 15n);
+    await publisher.close();
   }
-  assert.deepEqual(events, ['session', 'caught-up', 'closed']);
+  assert.deepEqual(events, ['session 1', 'caught-up 10', 'closed 15']);
   assert.deepEqual(sequences, Array.from({ length: 15 }, (_, i) => BigInt(i + 1)));
   const { records: count, last } = subscriber.inspect();
   assert.deepEqual([count, last], [15n, 15n]);
@@ -58,7 +56,7 @@ test('Items own their memory: what was read before is not overwritten', async (t
   await publisher.close();
   const subscriber = Subscriber.open({ directory, start: 'oldest', endAtClose: true });
   const items = [];
-  for await (const item of subscriber.items({ rows: 8 })) if (item.kind === 'records') items.push(item);
+  for await (const item of subscriber.items({ rows: 8 })) if (item.type === 'records') items.push(item);
   assert.ok(items.length >= 5);
   assert.deepEqual(Buffer.concat(items.map(({ rows }) => rows)), Buffer.from(records(1, 40)));
 });
@@ -70,8 +68,8 @@ test('A batch is filled again and again in the same memory', async (t) => {
   const batch = new Batch({ rows: 4, rowBytes: ROW_BYTES, sequences: true });
   const { memory } = batch;
   publisher.tryPublish(records(1, 6));
-  await subscriber.read(batch, wait);
-  assert.deepEqual([batch.kind, batch.count, batch.first, batch.isSparse], ['records', 4, 1n, false]);
+  assert.equal(await subscriber.read(batch, wait), batch);
+  assert.deepEqual([batch.type, batch.count, batch.first, batch.isSparse], ['records', 4, 1n, false]);
   assert.deepEqual(batch.sequences, BigUint64Array.of(1n, 2n, 3n, 4n));
   await subscriber.read(batch, wait);
   assert.deepEqual([batch.count, batch.first], [2, 5n]);
@@ -108,28 +106,24 @@ test('A bus that was replaced has its own schema', async (t) => {
   await publishPairs(directory, 'old');
   const subscriber = Subscriber.open({ directory, start: 'oldest' });
   t.after(() => subscriber.destroy());
-  assert.throws(() => subscriber.schema(), code('misuse')); // no session was delivered
+  assert.throws(() => subscriber.schema, code('misuse')); // no session was delivered
   const batch = new Batch({ rows: 1, rowBytes: ROW_BYTES });
-  await subscriber.read(batch, wait);
-  assert.equal(batch.event.event, 'session');
+  assert.equal((await subscriber.read(batch, wait)).type, 'session');
   rmSync(directory, { recursive: true });
   await publishPairs(directory, 'renamed');
-  const second = () => subscriber.schema().fields[1].name;
+  const second = () => subscriber.schema.fields[1].name;
   assert.equal(second(), 'old'); // of what was delivered, not of what is on disk
-  do {
-    assert.equal(second(), 'old');
-    await subscriber.read(batch, wait);
-  } while (batch.event?.event !== 'reset');
+  while ((await subscriber.read(batch, wait)).type !== 'reset') assert.equal(second(), 'old');
   assert.equal(second(), 'renamed');
-  do await subscriber.read(batch, wait); while (batch.kind !== 'records');
-  assert.deepEqual(subscriber.schema().decode(batch.row(0)), { first: 1n, renamed: 1n });
+  await readUntil('records', subscriber, batch);
+  assert.deepEqual(subscriber.schema.decode(batch.row(0)), { first: 1n, renamed: 1n });
 });
 
 test('Records that are not described have no schema', async (t) => {
   const directory = join(folder(t), 'bus');
   await publisherOf(t, directory);
   const subscriber = await caughtUp(t, directory);
-  assert.equal(subscriber.schema(), undefined);
+  assert.equal(subscriber.schema, undefined);
 });
 
 test('Ages are of the records that were chosen', async (t) => {
@@ -160,7 +154,7 @@ test('Without records a read fails with would-block, or with timed-out after its
   await publisherOf(t, directory);
   const subscriber = await caughtUp(t, directory);
   const batch = new Batch({ rows: 1, rowBytes: ROW_BYTES });
-  assert.equal(subscriber.tryRead(batch), false);
+  assert.equal(subscriber.tryRead(batch), undefined);
   assert.equal(subscriber.tryReadOne(new Uint8Array(ROW_BYTES)), undefined);
   await assert.rejects(subscriber.read(batch, { timeout: 0 }), code('would-block'));
   await assert.rejects(subscriber.read(batch, { timeout: 20 }), code('timed-out'));
@@ -283,11 +277,11 @@ test('A descriptor becomes readable when a read may find something', async (t) =
   const subscriber = await caughtUp(t, directory);
   const batch = new Batch({ rows: 1, rowBytes: ROW_BYTES });
   assert.ok(subscriber.fd >= 0);
-  assert.equal(subscriber.tryRead(batch), false);
+  assert.equal(subscriber.tryRead(batch), undefined);
   assert.equal(await subscriber.readable({ timeout: 20 }), false);
   publisher.tryPublish(records(1, 1));
   assert.equal(await subscriber.readable(wait), true);
-  assert.equal(subscriber.tryRead(batch), true);
+  assert.equal(subscriber.tryRead(batch), batch);
 });
 
 for (const [how, wait, exit, said] of [
@@ -318,8 +312,7 @@ test('A position goes through a cursor, and the next subscriber continues after 
   publisher.tryPublish(records(1, 10));
   const batch = new Batch({ rows: 4, rowBytes: ROW_BYTES });
   const first = Subscriber.open({ directory, start: 'oldest' });
-  do await first.read(batch, wait);
-  while (batch.kind !== 'records');
+  await readUntil('records', first, batch);
   const cursor = await Cursor.open(join(here, 'cursor'), { durable: true });
   assert.equal(cursor.position(), undefined);
   await cursor.commit(first.position(3n), { bytes: 48n, file: 2n });
@@ -332,8 +325,7 @@ test('A position goes through a cursor, and the next subscriber continues after 
   assert.deepEqual(output, { bytes: 48n, file: 2n });
   const stored = JSON.parse(JSON.stringify({ ...position, sequence: String(position.sequence) }));
   const second = Subscriber.open({ directory, start: { after: { ...stored, sequence: BigInt(stored.sequence) } } });
-  do await second.read(batch, wait);
-  while (batch.kind !== 'records');
+  await readUntil('records', second, batch);
   assert.equal(batch.first, 4n);
   second.destroy();
   again.destroy();

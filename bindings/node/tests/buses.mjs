@@ -40,6 +40,14 @@ export function records(from, count) {
   return new Uint8Array(BigUint64Array.from({ length: 2 * count }, (_, i) => BigInt(from + (i >> 1))).buffer);
 }
 
+/** Reads into `batch` up to the first item of that type, and returns it. */
+export async function readUntil(type, subscriber, batch) {
+  for (;;) {
+    const item = await subscriber.read(batch, { timeout: HANG_MS });
+    if (item.type === type) return item;
+  }
+}
+
 const TICK = 250_000_000n;
 const LAST = 0x80; // of an event of the venue
 

@@ -5,4 +5,4 @@ const directory = process.argv[2];
 const publisher = await Publisher.open({ directory, recordBytes: 16, capacity: 4096 });
 const subscriber = Subscriber.open({ directory, start: 'oldest', endAtClose: true });
 setTimeout(() => publisher.close(), 30);
-for await (const item of subscriber) if (item.kind !== 'event') throw new Error('there are no records');
+for await (const item of subscriber) if (item.type === 'records') throw new Error('there should be none');

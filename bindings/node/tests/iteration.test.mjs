@@ -24,7 +24,7 @@ const SOURCES = {
     const subscriber = Subscriber.open({ directory, start: 'oldest', endAtClose: true });
     t.after(() => subscriber.destroy());
     const items = subscriber.items({ rows: 1, ...waits });
-    for (let item; item?.event?.event !== 'caught-up'; ) ({ value: item } = await items.next());
+    for (let item; item?.type !== 'caught-up'; ) ({ value: item } = await items.next());
     return {
       iteration: items,
       send: async (n) => publisher.tryPublish(records(n, 1)),
@@ -116,7 +116,7 @@ test('An abort ends the wait for an item, and a later iteration has it', async (
   t.after(() => subscriber.destroy());
   const controller = new AbortController();
   const items = subscriber.items({ signal: controller.signal });
-  for (let item; item?.event?.event !== 'caught-up'; ) ({ value: item } = await items.next());
+  for (let item; item?.type !== 'caught-up'; ) ({ value: item } = await items.next());
   const next = items.next();
   setImmediate(() => controller.abort());
   await assert.rejects(next, { name: 'AbortError' });
@@ -139,7 +139,7 @@ test('A busy readOne() that was aborted too late keeps its record', async (t) =>
   const publisher = await publisherOf(t, directory);
   const subscriber = Subscriber.open({ directory, start: 'oldest', wait: 'busy' });
   t.after(() => subscriber.destroy());
-  for await (const item of subscriber) if (item.event?.event === 'caught-up') break;
+  for await (const item of subscriber) if (item.type === 'caught-up') break;
   const record = new Uint8Array(ROW_BYTES);
   let late = 0;
   for (let n = 1; n <= 100; ++n) {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { Batch, Books, History, Listener, Producer, Subscriber } from 'lapwing';
-import { ended, folder, HANG_MS, printed, publisherOf, records, ROW_BYTES, start } from './buses.mjs';
+import { ended, folder, HANG_MS, printed, publisherOf, readUntil, records, ROW_BYTES, start } from './buses.mjs';
 
 const wait = { timeout: HANG_MS };
 const COLLECTIONS = 10;
@@ -144,8 +144,7 @@ for (const memory of ['memory', 'sequences', 'conflated']) {
     const subscriber = Subscriber.open({ directory, start: 'oldest' });
     t.after(() => subscriber.destroy());
     const batch = new Batch({ rows: 16, rowBytes: ROW_BYTES, sequences: true, conflated: true });
-    do await subscriber.read(batch, wait);
-    while (batch.kind !== 'records');
+    await readUntil('records', subscriber, batch);
     const { buffer } = batch[memory];
     structuredClone(buffer, { transfer: [buffer] });
     assert.throws(() => subscriber.tryRead(batch), { code: 'misuse' });
@@ -160,14 +159,13 @@ test('A batch that another thread fills is refused elsewhere', async (t) => {
   const books = new Books();
   t.after(() => [busy, other, books].forEach((handle) => handle.destroy()));
   const batch = new Batch({ rows: 16, rowBytes: ROW_BYTES });
-  do await busy.read(batch, wait);
-  while (batch.event?.event !== 'caught-up');
+  await readUntil('caught-up', busy, batch);
   const read = busy.read(batch, wait);
   await assert.rejects(other.read(batch, wait), { code: 'misuse' });
   assert.throws(() => books.take(batch), { code: 'misuse' });
   publisher.tryPublish(records(1, 1));
   assert.deepEqual((await read).rows, records(1, 1));
-  assert.equal((await other.read(batch, wait)).kind, 'event');
+  assert.equal((await other.read(batch, wait)).type, 'session');
 });
 
 test('Records may be overwritten as soon as publish() returns its promise', async (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import test from 'node:test';
 import { Batch, Books, History, NO_PRICE, Schema, Subscriber } from 'lapwing';
-import { folder, HANG_MS, orders, publisherOf, records, ROW_BYTES } from './buses.mjs';
+import { folder, HANG_MS, orders, publisherOf, readUntil, records, ROW_BYTES } from './buses.mjs';
 
 const wait = { timeout: HANG_MS };
 const SIGNAL = JSON.stringify({
@@ -37,8 +37,7 @@ test('A struct of one\'s own is described by its bus: names, types, units, roles
   for (let n = 0; n < count; ++n) publisher.tryPublish(schema.encode({ ...signal, instrument: n, price: BigInt(n) }));
   const subscriber = Subscriber.open({ directory, start: 'oldest', expect: schema });
   const batch = new Batch({ rows: 8, rowBytes: 48 });
-  do await subscriber.read(batch, wait);
-  while (batch.kind !== 'records');
+  await readUntil('records', subscriber, batch);
   assert.deepEqual(schema.column(batch, 'instrument'), Uint32Array.of(0, 1, 2)); // aligned
   assert.deepEqual(schema.column(batch, 'price'), BigInt64Array.of(0n, 1n, 2n)); // not aligned
   assert.deepEqual(schema.column(batch, 'side'), Uint8Array.of(66, 66, 66));
@@ -56,8 +55,7 @@ test('An instrument is a symbol as a string, or a number', async (t) => {
   for (const one of [2, 2n, 'id:2']) {
     const subscriber = Subscriber.open({ directory, start: 'oldest', instruments: [one] });
     const batch = new Batch({ rows: 8, rowBytes: 48, sequences: true });
-    do await subscriber.read(batch, wait);
-    while (batch.kind !== 'records');
+    await readUntil('records', subscriber, batch);
     assert.deepEqual([...schema.column(batch, 'instrument')], [2, 2]);
     subscriber.destroy();
   }
@@ -124,7 +122,7 @@ test('Books refuse a batch twice, and keep what they have', async (t) => {
   let refusals = 0;
   for await (const item of subscriber) {
     books.take(item);
-    if (item.kind !== 'records') continue;
+    if (item.type !== 'records') continue;
     assert.throws(() => books.take(item), { code: 'misuse' });
     ++refusals;
   }

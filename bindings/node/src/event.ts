@@ -1,0 +1,136 @@
+// What happens between records: docs/events.md. Each type of event has its own members.
+import { layouts } from './abi.js';
+import { decoded, Struct } from './memory.js';
+
+const EVENT = layouts.lapwing_event.fields;
+type NameIn<Names> = Names[keyof Names];
+
+/** The types of events, as `item.type` has them. */
+export type EventType = NameIn<typeof EVENT.kind.names>;
+
+/** Why records are missing. */
+export type Cause = NameIn<typeof EVENT.cause.names>;
+
+interface EventOf<Type> {
+  readonly type: Type;
+  /** Where it happened: docs/events.md. */
+  readonly sequence: bigint;
+  /** In words: why, which checkpoint, how a session ended. Empty if there is no more to report. */
+  readonly text: string;
+  readonly journalId: string;
+  readonly sessionId: string;
+  /** The event in one line, such as 'gap 501..1139 lapped fillable'. */
+  toString(): string;
+}
+
+/** A range of records that did not come from the ring. */
+export interface MissingRange {
+  readonly cause: Cause;
+  readonly first: bigint;
+  /** Inclusive. first - 1: no record is missing, and `text` reports what is wrong. */
+  readonly last: bigint;
+  /** The next sequence that is tried in the ring. */
+  readonly resume: bigint;
+  /** The journal holds the range. */
+  readonly fillable: boolean;
+}
+
+/** Records are missing. If `fillable`, they follow unless `isSkipped`. */
+export interface GapEvent extends EventOf<'gap'>, MissingRange {
+  readonly isSkipped: boolean;
+}
+
+/** Records that cannot be recovered. */
+export interface LostEvent extends EventOf<'lost'>, MissingRange {}
+
+interface Introduction {
+  /** Size in bytes of the records that follow. */
+  readonly recordBytes: number;
+  readonly schemaName: string;
+  /** Subscriber.schema has the fields of the records that follow. */
+  readonly isDescribed: boolean;
+  /** Records of other instruments are left out, so a jump in the sequences is not a loss. */
+  readonly isFiltered: boolean;
+}
+
+/** A session begins at `sequence`: the first event of all, and the event of each next session. */
+export interface SessionEvent extends EventOf<'session'>, Introduction {
+  readonly isFirstSession: boolean;
+}
+
+/** Another history begins at `sequence`. */
+export interface ResetEvent extends EventOf<'reset'>, Introduction {}
+
+/** The state is complete, as of `sequence`. */
+export interface SnapshotCompleteEvent extends EventOf<'snapshot-complete'> {
+  readonly fold: string;
+  readonly stateEntries: bigint;
+  /** The gap that the state covers; undefined at the start. */
+  readonly gap: MissingRange | undefined;
+}
+
+/** There is no usable checkpoint. The record `sequence` comes first. */
+export interface NoSnapshotEvent extends EventOf<'no-snapshot'> {
+  readonly gap: MissingRange | undefined;
+}
+
+/**
+ * caught-up: everything up to the join was delivered. stale: the publisher is alive and silent. publisher-gone: it ended
+ * without closing. closed: the session was closed after `sequence`. behind and live: see `behindRecords`. unknown: a
+ * newer library has more types than this package.
+ */
+export type PlainEvent = {
+  [Type in Exclude<EventType, DetailedEvent['type']> | 'unknown']: EventOf<Type>;
+}[Exclude<EventType, DetailedEvent['type']> | 'unknown'];
+
+type DetailedEvent = GapEvent | LostEvent | SessionEvent | ResetEvent | SnapshotCompleteEvent | NoSnapshotEvent;
+
+/** An event between records. `switch (event.type)` narrows it to the members of that type. */
+export type Event = DetailedEvent | PlainEvent;
+
+const COMMON = ['type', 'sequence', 'text', 'journalId', 'sessionId'];
+const MISSING = ['cause', 'first', 'last', 'resume', 'fillable'];
+const INTRODUCTION = ['recordBytes', 'schemaName', 'isDescribed', 'isFiltered'];
+const MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  gap: [...MISSING, 'isSkipped'],
+  lost: MISSING,
+  session: [...INTRODUCTION, 'isFirstSession'],
+  reset: INTRODUCTION,
+  'snapshot-complete': ['fold', 'stateEntries', 'gap'],
+  'no-snapshot': ['gap'],
+};
+
+const picked = (from: Readonly<Record<string, unknown>>, names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, from[name]]));
+
+/** @internal An Event, and the lapwing_batch that it came in, which order books take. */
+export class BusEvent {
+  readonly #batch: Uint8Array;
+
+  private constructor(batch: Uint8Array, members: object) {
+    this.#batch = batch;
+    Object.assign(this, members);
+  }
+
+  /** The event in a lapwing_batch. */
+  static of(batch: Struct): Event {
+    const raw = decoded(layouts.lapwing_event, batch.view, layouts.lapwing_batch.fields.event.offset);
+    const type = (raw['type'] || 'unknown') as Event['type'];
+    const gap = raw['cause'] ? picked(raw, MISSING) : undefined;
+    const members = picked({ ...raw, type, gap }, [...COMMON, ...(MEMBERS[type] ?? [])]);
+    return new BusEvent(batch.bytes.slice(), members) as unknown as Event;
+  }
+
+  /** The lapwing_batch; undefined if `item` is not an event of a read. */
+  static batchOf(item: unknown): Uint8Array | undefined {
+    return item instanceof BusEvent ? item.#batch : undefined;
+  }
+
+  toString(): string {
+    const event = this as unknown as Event;
+    const where = 'first' in event
+      ? `${event.first}..${event.last} ${event.cause}${event.fillable ? ' fillable' : ''}`
+      : event.sequence;
+    return `${event.type} ${where}${event.text && `: ${event.text}`}`;
+  }
+}
