@@ -1,4 +1,4 @@
-import { Batch, Books, Cursor, LapwingError, Subscriber } from 'lapwing';
+import { Batch, Books, Cursor, LapwingError, Start, Subscriber } from 'lapwing';
 import { bit, Digest, digestOf, given, Handles } from './step.mjs';
 
 const ROW_BYTES_MAX = 4096;
@@ -67,10 +67,12 @@ export function itemLine(item) {
 function startOf(step) {
   const value = step.bigint('value');
   switch (step.text('start')) {
-    case 'sequence': return { sequence: value };
-    case 'time': return { time: value };
-    case 'after': return { after: positions.get(step.text('position')) };
-    default: return step.text('start');
+    case 'oldest': return Start.oldest();
+    case 'snapshot': return Start.snapshot();
+    case 'sequence': return Start.sequence(value);
+    case 'time': return Start.time(value);
+    case 'after': return Start.after(positions.get(step.text('position')));
+    default: return Start.live();
   }
 }
 

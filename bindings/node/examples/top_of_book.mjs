@@ -2,14 +2,14 @@
 //
 //   lapwing publish --bus ./es --source synthetic:records=100000 --linger 5s &
 //   node top_of_book.mjs ./es 1 60000
-import { Books, NO_PRICE, Subscriber } from 'lapwing';
+import { Books, NO_PRICE, Start, Subscriber } from 'lapwing';
 
 const [directory, publisherId, instrumentId] = process.argv.slice(2);
 const key = { publisherId: Number(publisherId), instrumentId: Number(instrumentId) };
 const text = ({ price, size }) => (price === NO_PRICE ? '-' : `${Number(price) / 1e9} x ${size}`);
 
 // The state of the newest checkpoint, then every record after it.
-const subscriber = Subscriber.open({ directory, name: 'top of book', start: 'snapshot', endAtClose: true });
+const subscriber = Subscriber.open({ directory, name: 'top of book', start: Start.snapshot(), endAtClose: true });
 const books = new Books();
 let last = '';
 for await (const item of subscriber) {

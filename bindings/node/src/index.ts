@@ -10,7 +10,7 @@ export type {
 } from './event.js';
 export { Schema, type Column, type Field, type FieldRole, type FieldType, type FieldUnit, type FieldValue } from './schema.js';
 export { Publisher, type PublisherOptions, type PublishOptions } from './publisher.js';
-export { Subscriber, type ItemsOptions, type Start, type SubscriberOptions } from './subscriber.js';
+export { Start, Subscriber, type ItemsOptions, type SubscriberOptions } from './subscriber.js';
 export { Cursor, type Committed, type CursorOptions, type Output } from './cursor.js';
 export type { Position } from './position.js';
 export { History, HistoryView } from './history.js';

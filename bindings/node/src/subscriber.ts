@@ -13,15 +13,29 @@ import { Schema, textOf } from './schema.js';
 import { checkWait, durationNs, timeoutNs, type WaitOptions } from './time.js';
 import { interrupted, type Again } from './waits.js';
 
-/** live: the next record. oldest: that is kept. snapshot: the newest checkpoint's state first. */
+/** Where a subscriber begins. The functions of the same name make it. */
 export type Start =
   | 'live'
   | 'oldest'
   | 'snapshot'
   | { readonly sequence: bigint }
-  /** UTC ns: at or a little before. */
   | { readonly time: bigint }
   | { readonly after: Position };
+
+export const Start = {
+  /** At the next record that is published. */
+  live: (): Start => 'live',
+  /** At the oldest record that is kept. */
+  oldest: (): Start => 'oldest',
+  /** With the state of the newest checkpoint, and then the records after it. */
+  snapshot: (): Start => 'snapshot',
+  /** At that record. */
+  sequence: (sequence: bigint): Start => ({ sequence }),
+  /** At that time of publishing or shortly before it, in UTC ns. */
+  time: (utcNs: bigint): Start => ({ time: utcNs }),
+  /** After a position of a subscriber or of a cursor. */
+  after: (position: Position): Start => ({ after: position }),
+} as const;
 
 export interface SubscriberOptions {
   /** Of the bus. */
@@ -96,7 +110,7 @@ const OPTIONS: readonly (keyof SubscriberOptions)[] = [
   'flushTimeoutMs', 'staleAfterMs', 'behindRecords', 'behindTimeMs', 'conflate', 'measureEvery', 'observes',
 ];
 const CONFLATION_OPTIONS = ['intervalMs', 'keysMax'];
-const START = { live: constants.START_LIVE, oldest: constants.START_OLDEST, snapshot: constants.START_SNAPSHOT };
+const START_WORDS = { live: constants.START_LIVE, oldest: constants.START_OLDEST, snapshot: constants.START_SNAPSHOT };
 
 function conflationOf(conflate: SubscriberOptions['conflate']): { intervalMs?: number; keysMax?: number } {
   if (conflate === undefined || typeof conflate === 'boolean') return {};
@@ -120,8 +134,8 @@ function checkInstruments(instruments: unknown): void {
 
 /** Sets where the subscriber begins. */
 function setStart(struct: Struct, start: Start): void {
-  if (typeof start === 'string' && Object.hasOwn(START, start)) {
-    struct.set({ start: START[start] });
+  if (typeof start === 'string' && Object.hasOwn(START_WORDS, start)) {
+    struct.set({ start: START_WORDS[start] });
     return;
   }
   const names = typeof start === 'object' && start !== null ? Object.keys(start) : [];
@@ -139,8 +153,8 @@ function setStart(struct: Struct, start: Start): void {
   }
   const given = names.length > 0 ? `{ ${names.join(', ')} }` : shown(start);
   throw invalid(
-    `start is ${given}. It can be: ${Object.keys(START).map((word) => `'${word}'`).join(', ')}, { sequence }, ` +
-      '{ time }, { after }',
+    `start is ${given}. It can be: Start.live(), Start.oldest(), Start.snapshot(), Start.sequence(n), ` +
+      'Start.time(utcNs), Start.after(position)',
   );
 }
 

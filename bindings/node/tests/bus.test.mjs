@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { Batch, Cursor, LapwingError, Publisher, Subscriber } from 'lapwing';
+import { Batch, Cursor, LapwingError, Publisher, Start, Subscriber } from 'lapwing';
 import { ended, folder, HANG_MS, publisherOf, readUntil, records, ROW_BYTES, start } from './buses.mjs';
 
 const wait = { timeout: HANG_MS };
@@ -47,6 +47,25 @@ test('An iteration yields events and records in order, and ends at close', async
   const { records: count, last } = subscriber.inspect();
   assert.deepEqual([count, last], [15n, 15n]);
   subscriber.destroy();
+});
+
+test('A start has the same name as in other languages, and is a plain value', async (t) => {
+  const directory = join(folder(t), 'bus');
+  const publisher = await publisherOf(t, directory);
+  publisher.tryPublish(records(1, 10));
+  await publisher.flush();
+  const firstOf = async (start) => {
+    const subscriber = Subscriber.open({ directory, start });
+    t.after(() => subscriber.destroy());
+    const { first } = await readUntil('records', subscriber, new Batch({ rows: 16, rowBytes: ROW_BYTES }));
+    return first;
+  };
+  assert.equal(await firstOf(Start.oldest()), 1n);
+  assert.equal(await firstOf(Start.sequence(7n)), 7n);
+  assert.equal(await firstOf(Start.time(0n)), 1n);
+  assert.deepEqual(
+    [Start.live(), Start.oldest(), Start.snapshot(), Start.sequence(7n)], ['live', 'oldest', 'snapshot', { sequence: 7n }],
+  );
 });
 
 test('Items own their memory: what was read before is not overwritten', async (t) => {
@@ -324,7 +343,7 @@ test('A position goes through a cursor, and the next subscriber continues after 
   const { position, output } = again.position();
   assert.deepEqual(output, { bytes: 48n, file: 2n });
   const stored = JSON.parse(JSON.stringify({ ...position, sequence: String(position.sequence) }));
-  const second = Subscriber.open({ directory, start: { after: { ...stored, sequence: BigInt(stored.sequence) } } });
+  const second = Subscriber.open({ directory, start: Start.after({ ...stored, sequence: BigInt(stored.sequence) }) });
   await readUntil('records', second, batch);
   assert.equal(batch.first, 4n);
   second.destroy();

@@ -91,7 +91,7 @@ test('A wrong word is answered with the words', () => {
   const open = (options) => () => Subscriber.open({ directory: './nowhere/bus', ...options });
   assert.throws(open({ onGap: 'Stop' }), refused(["onGap is 'Stop'", "'fill', 'skip', 'stop', 'snapshot'"]));
   assert.throws(open({ wait: 'bsuy' }), refused(["'busy', 'backoff', 'park'"]));
-  assert.throws(open({ start: 'oldset' }), refused(["'live', 'oldest', 'snapshot', { sequence }, { time }, { after }"]));
+  assert.throws(open({ start: 'oldset' }), refused(["start is 'oldset'", 'Start.live(), Start.oldest(), Start.snapshot(), Start.sequence(n)']));
   assert.throws(open({ instruments: 'ESH4' }), refused(["Give an array: ['ESH4']"]));
   assert.throws(open({ expect: 'dbn.mbo' }), refused(["Give a Schema, or its text in JSON: Schema.named('dbn.mbo')"]));
 });
