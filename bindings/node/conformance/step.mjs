@@ -1,6 +1,7 @@
 // What all steps have in common: their words, the handles they name, and rows and digests.
 import { LapwingError } from 'lapwing';
 
+const NOT_FOUND = 24;
 const MISUSE = 29;
 
 export class Step {
@@ -115,6 +116,9 @@ export class Digest {
     return [this.#high, this.#low].map((half) => half.toString(16).padStart(8, '0')).join('');
   }
 }
+
+/** What C answers where this package returns undefined. */
+export const notFound = () => new LapwingError(NOT_FOUND, 'there is none');
 
 export const digestOf = (bytes) => new Digest().add(bytes).text;
 export const bit = (truth) => (truth ? 1 : 0);

@@ -1,12 +1,11 @@
-import { Batch, Books, Cursor, LapwingError, Start, Subscriber } from 'lapwing';
-import { bit, Digest, digestOf, given, Handles } from './step.mjs';
+import { Batch, Books, Cursor, Start, Subscriber } from 'lapwing';
+import { bit, Digest, digestOf, given, Handles, notFound } from './step.mjs';
 
 const ROW_BYTES_MAX = 4096;
 const BOOK_ROW_BYTES_MAX = 64;
 const READ_ALL_ROWS = 64;
 const BOOKS_ROWS = 64;
 const TAKE_TWICE_ROWS = 16;
-const NOT_FOUND = 24;
 
 const subscribers = new Handles();
 const cursors = new Handles();
@@ -16,8 +15,6 @@ const positions = new Map();
 export function batchOf(rows, bytes = rows * ROW_BYTES_MAX) {
   return new Batch({ rows, bytes, sequences: true, conflated: true });
 }
-
-const notFound = () => new LapwingError(NOT_FOUND, 'there is none');
 
 /** The rows between two events, however they are cut into batches. */
 class Run {

@@ -1,10 +1,11 @@
 // Order books of a bus of dbn.mbo: give it the batches of one subscriber, all and in order.
-import { constants, layouts, type Book, type BookKey, type BooksInfo, type Layout, type Level, type Order } from './abi.js';
+import { constants, layouts, type Book, type BookKey, type BooksInfo, type Level, type Order } from './abi.js';
 import { Batch, type Item } from './batch.js';
 import { check, errorMemory, invalid } from './error.js';
 import { BusEvent } from './event.js';
 import { Handle } from './handle.js';
 import { native } from './library.js';
+import { LIST_ROOM, listed, readAll } from './listing.js';
 import { Cell, Struct } from './memory.js';
 import { checkNames, shown, wordOf } from './options.js';
 
@@ -13,8 +14,6 @@ const LETTERS = { bid: 'B'.charCodeAt(0), ask: 'A'.charCodeAt(0) };
 
 /** The price of a side on which there is none. */
 export const NO_PRICE = 2n ** 63n - 1n;
-
-const LIST_ROOM = 64;
 
 export class Books extends Handle {
   constructor() {
@@ -38,7 +37,7 @@ export class Books extends Handle {
 
   /** The keys of all books, by publisher, then by instrument. */
   list(): BookKey[] {
-    return this.#all<BookKey>(layouts.lapwing_book_key, (keys, max, count) =>
+    return readAll<BookKey>(layouts.lapwing_book_key, (keys, max, count) =>
       native.lapwing_books_list(this.pointer, keys, max, count, errorMemory.bytes),
     );
   }
@@ -68,25 +67,11 @@ export class Books extends Handle {
   /** The orders of a level, the first in the queue first. not-found: no such level. */
   orders(key: BookKey, side: Side, level: number): Order[] {
     const letter = wordOf('side', side ?? null, LETTERS);
-    return this.#all<Order>(layouts.lapwing_order, (orders, max, count) =>
+    return readAll<Order>(layouts.lapwing_order, (orders, max, count) =>
       native.lapwing_books_orders(
         this.pointer, keyOf(key), letter, level, orders, max, count, errorMemory.bytes,
       ),
     );
-  }
-
-  #all<T>(layout: Layout, read: (rows: Uint8Array, max: number, count: Uint8Array) => number): T[] {
-    for (let max = LIST_ROOM; ; ) {
-      const rows = new Struct(layout, max);
-      const count = new Cell();
-      const result = read(rows.bytes, max, count.bytes);
-      if (result === constants.ERROR_TOO_SMALL) {
-        max = Number(count.value);
-        continue;
-      }
-      check(result);
-      return listed<T>(rows, Number(count.value));
-    }
   }
 }
 
@@ -95,7 +80,3 @@ const keyOf = ({ instrumentId, publisherId }: BookKey) => ({
   publisher_id: publisherId,
   reserved: 0,
 });
-
-function listed<T>(rows: Struct, count: number): T[] {
-  return Array.from({ length: count }, (_, index) => rows.read(index) as unknown as T);
-}

@@ -14,6 +14,7 @@ export { Start, Subscriber, type ItemsOptions, type SubscriberOptions } from './
 export { Cursor, type Committed, type CursorOptions, type Output } from './cursor.js';
 export type { Position } from './position.js';
 export { History, HistoryView } from './history.js';
+export { Symbols, type SymbolMapping } from './symbols.js';
 export { Books, NO_PRICE, type Side } from './books.js';
 export { Listener, type ListenerOptions } from './listener.js';
 export type { ChannelInfo, ChannelOptions, Message, ReceivedMessage, Role } from './channel.js';

@@ -84,7 +84,7 @@ export function numberAt(view: DataView, at: number, kind: string): number | big
 const LARGEST: Readonly<Record<string, bigint>> = { u16: 2n ** 16n - 1n, u32: 2n ** 32n - 1n, i32: 2n ** 31n - 1n, i64: 2n ** 63n - 1n };
 
 /** Throws unless the value is a whole number that the field can hold. */
-function checkNumber(name: string, kind: string, value: unknown): asserts value is number | bigint {
+export function checkNumber(name: string, kind: string, value: unknown): asserts value is number | bigint {
   const most = LARGEST[kind] ?? 2n ** 64n - 1n;
   const least = kind.startsWith('i') ? -most - 1n : 0n;
   const isWhole = typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value));

@@ -48,6 +48,22 @@ export async function readUntil(type, subscriber, batch) {
   }
 }
 
+/** DBN metadata (version 2) of a feed whose symbols stand for instruments: [[symbol, id, start date, end date], …]. */
+export function metadataOf(mappings) {
+  const SYMBOL_BYTES = 71;
+  const u32 = (value) => Buffer.from(Uint32Array.of(value).buffer);
+  const text = (words, bytes) => Buffer.concat([Buffer.from(words)], bytes);
+  const body = Buffer.concat([
+    text('TEST.FEED', 16), Buffer.from([0xff, 0xff]), // a mix of schemas
+    Buffer.alloc(24), Buffer.from([1, 0, 0]), // no times, no limit; raw symbols stand for instruments
+    Buffer.from([SYMBOL_BYTES, 0]), Buffer.alloc(53), u32(0), u32(0), u32(0), u32(0),
+    u32(mappings.length),
+    ...mappings.flatMap(([symbol, id, start, end]) =>
+      [text(symbol, SYMBOL_BYTES), u32(1), u32(start), u32(end), text(String(id), SYMBOL_BYTES)]),
+  ]);
+  return Buffer.concat([Buffer.from('DBN\x02'), u32(body.length), body]);
+}
+
 const TICK = 250_000_000n;
 const LAST = 0x80; // of an event of the venue
 

@@ -1,0 +1,59 @@
+// Which instrument a symbol stands for, by date: the mappings in the metadata of a bus's feed.
+import { constants, layouts, type SymbolMapping as Mapping } from './abi.js';
+import { check, errorMemory } from './error.js';
+import { Handle, openInThread } from './handle.js';
+import { native } from './library.js';
+import { readAll } from './listing.js';
+import { Cell, checkNumber, Struct } from './memory.js';
+import { checkText } from './options.js';
+
+/** A symbol and its instrument, for the UTC dates from startDate to before endDate, as YYYYMMDD: 20240102. */
+export type SymbolMapping = Mapping;
+
+export class Symbols extends Handle {
+  /** The mappings as the last publisher of the bus wrote them. A feed without metadata has none. */
+  static async open(directory: string): Promise<Symbols> {
+    checkText('directory', directory);
+    return new Symbols(await openInThread('lapwing_symbols_open', 'lapwing_symbols_destroy', [directory]));
+  }
+
+  private constructor(cell: Cell) {
+    super(cell, 'set of symbols', 'lapwing_symbols_destroy');
+  }
+
+  /**
+   * The instrument of a symbol at that time, in UTC ns. Outside all dates of the symbol, the mapping that began last
+   * counts. undefined: the symbol is unknown.
+   */
+  find(symbol: string, utcNs: bigint): number | undefined {
+    checkText('symbol', symbol);
+    checkNumber('utcNs', 'u64', utcNs);
+    const id = new Uint32Array(1);
+    const result = native.lapwing_symbols_find(
+      this.pointer, symbol, utcNs, new Uint8Array(id.buffer), errorMemory.bytes,
+    );
+    if (result === constants.ERROR_NOT_FOUND) return undefined;
+    check(result);
+    return id[0];
+  }
+
+  /** The mapping of an instrument at that time, in UTC ns. undefined: the instrument is unknown. */
+  name(instrumentId: number, utcNs: bigint): SymbolMapping | undefined {
+    checkNumber('instrumentId', 'u32', instrumentId);
+    checkNumber('utcNs', 'u64', utcNs);
+    const mapping = new Struct(layouts.lapwing_symbol_mapping);
+    const result = native.lapwing_symbols_name(
+      this.pointer, instrumentId, utcNs, mapping.bytes, errorMemory.bytes,
+    );
+    if (result === constants.ERROR_NOT_FOUND) return undefined;
+    check(result);
+    return mapping.read() as unknown as SymbolMapping;
+  }
+
+  /** All mappings, by symbol, then by date. */
+  list(): SymbolMapping[] {
+    return readAll<SymbolMapping>(layouts.lapwing_symbol_mapping, (mappings, max, count) =>
+      native.lapwing_symbols_list(this.pointer, mappings, max, count, errorMemory.bytes),
+    );
+  }
+}
