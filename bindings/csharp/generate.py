@@ -34,9 +34,11 @@ ENUMS = {
     "ON_GAP_FILL": ("OnGap", "What a subscriber does at a gap."),
     "WAIT_BUSY": ("WaitStrategy", "How a call waits."),
     "CHANNEL_ROLE_PRODUCER": ("ChannelRole", "What an end of a channel does."),
+    "SOURCE_SUBSCRIBER": ("SourceKind", "What a wait set waits for."),
 }
+RENAMED = {"FD": "Descriptor"}
 KEYWORDS = {"event": "@event"}
-HANDLES = ("publisher", "subscriber", "cursor", "history", "books", "listener", "channel")
+HANDLES = ("publisher", "subscriber", "cursor", "history", "books", "listener", "channel", "symbols", "wait_set")
 
 
 def pascal(name):
@@ -49,7 +51,8 @@ def enum_text(first, members):
     prefix = "ERROR_" if first == "OK" else common[: common.rindex("_") + 1]
     lines = [f"    /// <summary>{about}</summary>", f"    public enum {name}", "    {"]
     for member, value in members:
-        lines.append(f"        {pascal(member.removeprefix(prefix))} = {value},")
+        own = member.removeprefix(prefix)
+        lines.append(f"        {RENAMED.get(own) or pascal(own)} = {value},")
     return lines + ["    }", ""]
 
 

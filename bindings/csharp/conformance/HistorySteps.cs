@@ -21,7 +21,7 @@ static class HistorySteps
     static string Inspect(Step step)
     {
         var info = histories.Of(step).Inspect();
-        return $"ok record_bytes={info.RecordBytes} schema={info.Schema} oldest={info.Oldest} " +
+        return $"ok record_bytes={info.RecordBytes} schema={info.SchemaName} oldest={info.Oldest} " +
             $"archived={info.Archived} durable={info.Durable}";
     }
 

@@ -37,8 +37,8 @@ static class PublisherSteps
         {
             Directory = step.Text("directory"),
             Name = step.Text("name"),
+            SchemaName = step.Text("schema_name"),
             Schema = step.Text("schema"),
-            Description = step.Text("description"),
             RecordBytes = step.Int("record_bytes"),
             Capacity = step.Int("capacity"),
             SegmentBytes = step.IntOrNull("segment_bytes"),

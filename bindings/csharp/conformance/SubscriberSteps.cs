@@ -61,7 +61,7 @@ sealed class Run
                     $"fillable={Names.Bit(happened.IsFillable)}";
             case EventKind.Session:
             case EventKind.Reset:
-                return text + $" record_bytes={happened.RecordBytes} schema={happened.Schema}";
+                return text + $" record_bytes={happened.RecordBytes} schema={happened.SchemaName}";
             case EventKind.SnapshotComplete:
                 return text + $" entries={happened.StateEntries}";
             default:
@@ -264,7 +264,7 @@ static class SubscriberSteps
     static string Inspect(Step step)
     {
         var info = subscribers.Of(step).Inspect();
-        return $"ok record_bytes={info.RecordBytes} schema={info.Schema} records={info.Records} first={info.First} " +
+        return $"ok record_bytes={info.RecordBytes} schema={info.SchemaName} records={info.Records} first={info.First} " +
             $"last={info.Last} gaps={info.Gaps} lost={info.Lost} filled={info.Filled} sessions={info.Sessions} " +
             $"filtered={info.Filtered} conflated={info.Conflated}";
     }

@@ -18,7 +18,7 @@ struct Quote
 
 static class Publish
 {
-    const string Description = @"{""name"":""desk.quote"",""version"":1,""record_bytes"":32,""fields"":[
+    const string QuoteSchema = @"{""name"":""desk.quote"",""version"":1,""record_bytes"":32,""fields"":[
         {""name"":""ts"",""type"":""uint64"",""offset"":0,""unit"":""utc_ns"",""role"":""time""},
         {""name"":""instrument"",""type"":""uint32"",""offset"":8,""role"":""key""},
         {""name"":""size"",""type"":""uint32"",""offset"":12},
@@ -36,9 +36,9 @@ static class Publish
             return 2;
         }
         var count = int.Parse(words[1]);
-        using (var publisher = Publisher.Open(new PublisherOptions { Directory = words[0], Description = Description }))
+        using (var publisher = Publisher.Open(new PublisherOptions { Directory = words[0], Schema = QuoteSchema }))
         {
-            Schema.OfBus(words[0]).Check<Quote>(); // the struct is what the description says
+            Schema.OfBus(words[0]).Check<Quote>(); // the struct fits the schema
             var quotes = new Quote[1];
             for (var n = 0; n < count; ++n)
             {

@@ -144,8 +144,8 @@ namespace Lapwing
         internal RowTypes Types { get; set; }
 
         /// <summary>
-        /// Copies all rows into structs. Returns how many. If the bus describes its records, each type of struct is
-        /// compared with the description once. If they differ: record-size, with the first field that differs.
+        /// Copies all rows into structs. Returns how many. If the bus has a schema, each type of struct is compared
+        /// with it once. If they differ: record-size, with the first field that differs.
         /// </summary>
         public int CopyTo<T>(T[] rows, int begin = 0)
             where T : struct

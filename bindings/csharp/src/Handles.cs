@@ -131,6 +131,30 @@ namespace Lapwing
         }
     }
 
+    sealed class SymbolsHandle : NativeHandle
+    {
+        internal SymbolsHandle(IntPtr pointer) : base(pointer) { }
+
+        protected override bool ReleaseHandle()
+        {
+            Native.lapwing_symbols_destroy(ref handle);
+            return true;
+        }
+    }
+
+    sealed class WaitSetHandle : NativeHandle
+    {
+        internal WaitSetHandle(IntPtr pointer) : base(pointer) { }
+
+        internal override void Raise() => Native.lapwing_wait_set_interrupt(this);
+
+        protected override bool ReleaseHandle()
+        {
+            Native.lapwing_wait_set_destroy(ref handle);
+            return true;
+        }
+    }
+
     /// <summary>An object of the library. One thread at a time uses it, but for Interrupt and Dispose.</summary>
     public abstract class LapwingObject : IDisposable
     {

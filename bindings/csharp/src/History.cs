@@ -7,7 +7,7 @@ namespace Lapwing
         internal HistoryInfo(lapwing_history_info* raw)
         {
             RecordBytes = (int)raw->record_bytes;
-            Schema = Text.Of(raw->schema, 32);
+            SchemaName = Text.Of(raw->schema_name, 32);
             JournalId = Id.Of(raw->journal_id);
             Oldest = raw->oldest;
             Archived = raw->archived;
@@ -16,7 +16,7 @@ namespace Lapwing
 
         public int RecordBytes { get; }
 
-        public string Schema { get; }
+        public string SchemaName { get; }
 
         public Id JournalId { get; }
 

@@ -80,7 +80,7 @@ namespace Lapwing
             StateEntries = raw->state_entries;
             IsFirstSession = raw->is_first_session != 0;
             IsDescribed = raw->is_described != 0;
-            Schema = Text.Of(raw->schema, 32);
+            SchemaName = Text.Of(raw->schema_name, 32);
             Fold = Text.Of(raw->fold, 32);
             Words = Text.Of(raw->text, 512);
         }
@@ -121,7 +121,7 @@ namespace Lapwing
         /// <summary>Subscriber.Schema has the fields.</summary>
         public bool IsDescribed { get; }
 
-        public string Schema { get; }
+        public string SchemaName { get; }
 
         /// <summary>Of the state that was loaded.</summary>
         public string Fold { get; }

@@ -189,6 +189,19 @@ namespace Lapwing
         Duplex = 3,
     }
 
+    /// <summary>What a wait set waits for.</summary>
+    public enum SourceKind
+    {
+        Subscriber = 1,
+        Conflated = 2,
+        Consumer = 4,
+        Producer = 5,
+        Duplex = 6,
+        Listener = 7,
+        Descriptor = 8,
+        Timer = 9,
+    }
+
     [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct lapwing_id
     {
@@ -245,8 +258,8 @@ namespace Lapwing
         public uint flags;
         public IntPtr directory;
         public IntPtr name;
+        public IntPtr schema_name;
         public IntPtr schema;
-        public IntPtr description;
         public uint record_bytes;
         public uint group;
         public ulong capacity;
@@ -307,7 +320,7 @@ namespace Lapwing
         public uint is_described;
         public uint is_filtered;
         public uint is_skipped;
-        public fixed byte schema[32];
+        public fixed byte schema_name[32];
         public fixed byte fold[32];
         public fixed byte text[512];
     }
@@ -375,7 +388,7 @@ namespace Lapwing
     {
         public uint struct_size;
         public uint record_bytes;
-        public fixed byte schema[32];
+        public fixed byte schema_name[32];
         public fixed byte fold[32];
         public lapwing_id journal_id;
         public lapwing_id session_id;
@@ -406,7 +419,7 @@ namespace Lapwing
     {
         public uint struct_size;
         public uint record_bytes;
-        public fixed byte schema[32];
+        public fixed byte schema_name[32];
         public lapwing_id journal_id;
         public ulong oldest;
         public ulong archived;
@@ -544,6 +557,28 @@ namespace Lapwing
         public ulong sleeps;
         public ulong wakes;
         public ulong late_replies;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct lapwing_symbol_mapping
+    {
+        public fixed byte symbol[80];
+        public uint instrument_id;
+        public uint start_date;
+        public uint end_date;
+        public uint reserved;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct lapwing_ready
+    {
+        public uint struct_size;
+        public uint kind;
+        public ulong token;
+        public ulong source;
+        public ulong expirations;
+        public uint events;
+        public uint reserved;
     }
 
     internal static unsafe class Native
@@ -784,5 +819,53 @@ namespace Lapwing
 
         [DllImport(Library)]
         internal static extern void lapwing_channel_destroy(ref IntPtr channel);
+
+        [DllImport(Library)]
+        internal static extern int lapwing_symbols_open(byte[] directory, ref IntPtr symbols, lapwing_error* error);
+
+        [DllImport(Library)]
+        internal static extern int lapwing_symbols_find(SymbolsHandle symbols, byte[] symbol, ulong utc_ns, uint* instrument_id, lapwing_error* error);
+
+        [DllImport(Library)]
+        internal static extern int lapwing_symbols_name(SymbolsHandle symbols, uint instrument_id, ulong utc_ns, lapwing_symbol_mapping* mapping, lapwing_error* error);
+
+        [DllImport(Library)]
+        internal static extern int lapwing_symbols_list(SymbolsHandle symbols, lapwing_symbol_mapping* mappings, UIntPtr max, UIntPtr* count, lapwing_error* error);
+
+        [DllImport(Library)]
+        internal static extern void lapwing_symbols_destroy(ref IntPtr symbols);
+
+        [DllImport(Library)]
+        internal static extern int lapwing_wait_set_open(uint wait, ref IntPtr set, lapwing_error* error);
+
+        [DllImport(Library)]
+        internal static extern int lapwing_wait_set_add_subscriber(WaitSetHandle set, SubscriberHandle subscriber, ulong token, ulong* source, lapwing_error* error);
+
+        [DllImport(Library)]
+        internal static extern int lapwing_wait_set_add_channel(WaitSetHandle set, ChannelHandle channel, UIntPtr bytes, ulong token, ulong* source, lapwing_error* error);
+
+        [DllImport(Library)]
+        internal static extern int lapwing_wait_set_add_listener(WaitSetHandle set, ListenerHandle listener, ulong token, ulong* source, lapwing_error* error);
+
+        [DllImport(Library)]
+        internal static extern int lapwing_wait_set_add_fd(WaitSetHandle set, int fd, uint events, ulong token, ulong* source, lapwing_error* error);
+
+        [DllImport(Library)]
+        internal static extern int lapwing_wait_set_add_timer(WaitSetHandle set, long in_ns, long every_ns, ulong token, ulong* source, lapwing_error* error);
+
+        [DllImport(Library)]
+        internal static extern int lapwing_wait_set_set_timer(WaitSetHandle set, ulong source, long in_ns, long every_ns, lapwing_error* error);
+
+        [DllImport(Library)]
+        internal static extern int lapwing_wait_set_remove(WaitSetHandle set, ulong source, lapwing_error* error);
+
+        [DllImport(Library)]
+        internal static extern int lapwing_wait_set_wait(WaitSetHandle set, lapwing_ready* ready, long timeout_ns, lapwing_error* error);
+
+        [DllImport(Library)]
+        internal static extern void lapwing_wait_set_interrupt(WaitSetHandle set);
+
+        [DllImport(Library)]
+        internal static extern void lapwing_wait_set_destroy(ref IntPtr set);
     }
 }

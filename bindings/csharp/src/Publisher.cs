@@ -14,13 +14,13 @@ namespace Lapwing
         /// <summary>null: the directory's last component.</summary>
         public string Name { get; set; }
 
-        /// <summary>null: that of the description, else "bytes".</summary>
+        /// <summary>Of a shipped schema or your own; null: the name in Schema, else "bytes".</summary>
+        public string SchemaName { get; set; }
+
+        /// <summary>The fields of a record: a Schema or its JSON text; null: the shipped schema's, or none.</summary>
         public string Schema { get; set; }
 
-        /// <summary>JSON (Schema.Json); null: none, or the shipped schema's.</summary>
-        public string Description { get; set; }
-
-        /// <summary>8 to 4,088; 0: that of the description, else 56.</summary>
+        /// <summary>8 to 4,088; 0: that of Schema, else 56.</summary>
         public int RecordBytes { get; set; }
 
         /// <summary>Slots, a power of two; 0: what fits, up to 1,048,576.</summary>
@@ -87,8 +87,8 @@ namespace Lapwing
                 (Restamped ? Native.PublisherRestamped : 0);
             raw.directory = kept.Add(Directory);
             raw.name = kept.Add(Name);
+            raw.schema_name = kept.Add(SchemaName);
             raw.schema = kept.Add(Schema);
-            raw.description = kept.Add(Description);
             raw.record_bytes = Option.Size(nameof(RecordBytes), RecordBytes);
             raw.group = Group ?? 0;
             raw.capacity = Option.Size(nameof(Capacity), Capacity);
@@ -229,8 +229,8 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// The same for structs. If the bus describes its records, each type of struct is compared with the
-        /// description once, like Schema.Check. If they differ: record-size, with the first field that differs.
+        /// The same for structs. If the bus has a schema, each type of struct is compared with it once, like
+        /// Schema.Check. If they differ: record-size, with the first field that differs.
         /// </summary>
         public ulong PublishRecords<T>(T[] records, int begin, int count, TimeSpan? timeout = null)
             where T : struct

@@ -1,4 +1,4 @@
-// Compares structs with the description of a bus's records, each type once.
+// Compares structs with the schema of a bus's records, each type once.
 using System;
 using System.Collections.Generic;
 
@@ -22,14 +22,14 @@ namespace Lapwing
         internal static RowTypes OfBus(string directory, bool publishes)
         {
             var absolute = System.IO.Path.GetFullPath(directory);
-            return new RowTypes(() => Described(absolute), publishes);
+            return new RowTypes(() => SchemaOrNull(absolute), publishes);
         }
 
         internal static RowTypes Of(Schema schema) => new RowTypes(() => schema, false);
 
         internal static RowTypes OfFold(string fold) => new RowTypes(() => Schema.Named(fold), false);
 
-        static Schema Described(string directory)
+        static Schema SchemaOrNull(string directory)
         {
             try
             {

@@ -47,7 +47,7 @@ namespace Lapwing
             { FieldType.Char, typeof(byte) },
         };
 
-        /// <summary>A function of C that fills in a description, as far as the memory goes.</summary>
+        /// <summary>A function of C that fills in a schema, as far as the memory goes.</summary>
         delegate int Source(
             lapwing_schema* schema, lapwing_field* fields, UIntPtr fieldsMax, byte* text, UIntPtr textBytesMax,
             lapwing_error* error);
@@ -78,8 +78,8 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// Of the records of a bus, as its description on disk is now. Subscriber.Schema has that of the records which
-        /// a subscriber delivers.
+        /// Of the records of a bus, as its schema on disk is now. Subscriber.Schema has that of the records which a
+        /// subscriber delivers.
         /// </summary>
         public static Schema OfBus(string directory) => Library.With(() => Loaded(directory, null));
 
@@ -104,14 +104,17 @@ namespace Lapwing
 
         public int RecordBytes { get; }
 
-        /// <summary>Equal for equal descriptions; never 0.</summary>
+        /// <summary>Equal for equal schemas; never 0.</summary>
         public ulong Hash { get; }
 
         /// <summary>In the order of their offsets.</summary>
         public IReadOnlyList<Field> Fields { get; }
 
-        /// <summary>The description: what PublisherOptions.Description and SubscriberOptions.Expect take.</summary>
+        /// <summary>The whole schema as JSON text.</summary>
         public string Json { get; }
+
+        /// <summary>Json: PublisherOptions.Schema and SubscriberOptions.Expect take a schema or its text.</summary>
+        public static implicit operator string(Schema schema) => schema?.Json;
 
         public Field Field(string name) =>
             Fields.FirstOrDefault(field => field.Name == name)
@@ -119,7 +122,7 @@ namespace Lapwing
 
         /// <summary>
         /// Throws where the struct T cannot hold these records: of each of its fields name, offset, size and
-        /// type have to be those of the description. Case and underscores of names do not count; spare fields may
+        /// type have to be those of the schema. Case and underscores of names do not count; spare fields may
         /// be missing, and members whose name begins with "Spare" may stand for them.
         /// </summary>
         public void Check<T>()

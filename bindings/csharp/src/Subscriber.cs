@@ -11,7 +11,7 @@ namespace Lapwing
         internal SubscriberInfo(lapwing_subscriber_info* raw)
         {
             RecordBytes = (int)raw->record_bytes;
-            Schema = Text.Of(raw->schema, 32);
+            SchemaName = Text.Of(raw->schema_name, 32);
             Fold = Text.Of(raw->fold, 32);
             JournalId = Id.Of(raw->journal_id);
             SessionId = Id.Of(raw->session_id);
@@ -40,7 +40,7 @@ namespace Lapwing
         /// <summary>Of the session that was delivered last; 0: none was.</summary>
         public int RecordBytes { get; }
 
-        public string Schema { get; }
+        public string SchemaName { get; }
 
         public string Fold { get; }
 
@@ -216,7 +216,7 @@ namespace Lapwing
             }
         }
 
-        /// <summary>Stores the description with which rows of a batch are compared; each session has its own.</summary>
+        /// <summary>Stores the schema with which rows of a batch are compared; each session has its own.</summary>
         void Note(Batch batch, lapwing_batch* raw)
         {
             var rows = (BatchKind)raw->kind;
@@ -229,7 +229,7 @@ namespace Lapwing
             if (kind != EventKind.Session && kind != EventKind.Reset) return;
             var begun = new Event(&raw->@event);
             records = begun.IsDescribed ? RowTypes.Of(Schema()) : null;
-            var hasOrders = fold == "orders" || (string.IsNullOrEmpty(fold) && begun.Schema == "dbn.mbo");
+            var hasOrders = fold == "orders" || (string.IsNullOrEmpty(fold) && begun.SchemaName == "dbn.mbo");
             state = hasOrders ? RowTypes.OfFold("orders") : null;
         }
 
@@ -268,9 +268,9 @@ namespace Lapwing
             Run(() => ReadOne(record), token);
 
         /// <summary>
-        /// The description of the records, as of the last Session or Reset event that was read: the next session may
-        /// have other fields in records of the same size. not-found: they are not described. misuse: no session was
-        /// read yet.
+        /// The schema of the records, as of the last Session or Reset event that was read: the next session may have
+        /// other fields in records of the same size. not-found: the bus has no schema. misuse: no session was read
+        /// yet.
         /// </summary>
         public Schema Schema() => Lapwing.Schema.Delivered(handle);
 

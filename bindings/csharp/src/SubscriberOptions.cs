@@ -59,7 +59,7 @@ namespace Lapwing
         /// <summary>Of a state; null: the schema's default.</summary>
         public string Fold { get; set; }
 
-        /// <summary>What the records have to be (Schema.Json); null: anything.</summary>
+        /// <summary>What the records have to be: a Schema or its JSON text; null: anything.</summary>
         public string Expect { get; set; }
 
         /// <summary>Symbols, even of digits ("005930"), or numbers as "id:5930"; null: all.</summary>

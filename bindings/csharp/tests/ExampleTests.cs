@@ -26,7 +26,7 @@ static class ExampleTests
         using (var publisher = BusTests.PublisherOf(folder["es"], options =>
         {
             options.RecordBytes = 0;
-            options.Schema = "dbn.mbo";
+            options.SchemaName = "dbn.mbo";
         }))
         using (var example = StartExample("TopOfBook.exe", $"{folder["es"]} 1 7"))
         {

@@ -5,7 +5,7 @@ using Lapwing;
 
 static class RecordTests
 {
-    const string Description = @"{""name"":""desk.signal"",""version"":3,""record_bytes"":32,""fields"":[
+    const string SignalSchema = @"{""name"":""desk.signal"",""version"":3,""record_bytes"":32,""fields"":[
         {""name"":""ts"",""type"":""uint64"",""offset"":0,""unit"":""utc_ns"",""role"":""time""},
         {""name"":""instrument_id"",""type"":""uint32"",""offset"":8,""role"":""key""},
         {""name"":""weight"",""type"":""float32"",""offset"":12},
@@ -61,14 +61,14 @@ static class RecordTests
             Action = (byte)'A', Side = (byte)words[0][0], TsRecv = 1,
         }).ToArray();
 
-    [Test("A struct of one's own is checked against the description of its bus, and copied by columns")]
+    [Test("A struct of one's own is checked against the schema of its bus, and copied by columns")]
     static void Described()
     {
         using (var folder = new Folder())
         using (var publisher = BusTests.PublisherOf(folder["bus"], options =>
         {
             options.RecordBytes = 0;
-            options.Description = Description;
+            options.Schema = SignalSchema;
         }))
         {
             var schema = Schema.OfBus(folder["bus"]);
@@ -88,7 +88,7 @@ static class RecordTests
             Check.Equal(3ul, publisher.PublishRecords(signals, 0, 3));
             using (var subscriber = Subscriber.Open(new SubscriberOptions
             {
-                Directory = folder["bus"], Start = Start.Oldest, Expect = schema.Json,
+                Directory = folder["bus"], Start = Start.Oldest, Expect = schema,
             }))
             using (var batch = new Batch(8, 32))
             {
@@ -105,8 +105,40 @@ static class RecordTests
                 Check.Equal(0.5f, (float)schema.Value(batch.Memory, 1, "weight"));
                 Check.Equal("", (string)schema.Value(batch.Memory, 1, "venue"));
                 Check.Equal(1u, (uint)schema.Value(batch.Memory, 1, "instrument_id"));
+                Check.Equal("desk.signal", subscriber.Inspect().SchemaName);
             }
         }
+    }
+
+    [Test("A publisher takes the schema of another bus, as an object, and events and infos have its name")]
+    static void SchemaOfAnother()
+    {
+        using (var folder = new Folder())
+        using (BusTests.PublisherOf(folder["bus"], options =>
+        {
+            options.RecordBytes = 0;
+            options.Schema = SignalSchema;
+        }))
+        using (var publisher = BusTests.PublisherOf(folder["copy"], options =>
+        {
+            options.RecordBytes = 0;
+            options.Schema = Schema.OfBus(folder["bus"]);
+        }))
+        using (var subscriber = Subscriber.Open(new SubscriberOptions
+        {
+            Directory = folder["copy"], Start = Start.Oldest, Expect = Schema.OfBus(folder["bus"]),
+        }))
+        using (var history = History.Open(folder["copy"]))
+        using (var batch = new Batch(8, 32))
+        {
+            Check.Equal(Schema.OfBus(folder["bus"]).Hash, Schema.OfBus(folder["copy"]).Hash);
+            Check.Equal(32, publisher.RecordBytes);
+            subscriber.Read(batch, Check.Hang);
+            Check.Equal(EventKind.Session, batch.Event.Kind);
+            Check.Equal("desk.signal", batch.Event.SchemaName);
+            Check.Equal("desk.signal", history.Inspect().SchemaName);
+        }
+        Check.That((string)(Schema)null == null, "a missing schema has a text");
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -128,7 +160,7 @@ static class RecordTests
         using (var publisher = BusTests.PublisherOf(folder["bus"], options =>
         {
             options.RecordBytes = 0;
-            options.Description = Description;
+            options.Schema = SignalSchema;
         }))
         {
             var error = Check.Fails(ErrorCode.RecordSize, () => publisher.PublishRecords(new Swapped[2], 0, 2));
@@ -159,7 +191,7 @@ static class RecordTests
                 using (BusTests.PublisherOf(folder["other"], options =>
                 {
                     options.RecordBytes = 0;
-                    options.Description = Description.Replace("weight", "strength");
+                    options.Schema = SignalSchema.Replace("weight", "strength");
                 }))
                 {
                     var schema = Schema.OfBus(folder["other"]);
@@ -187,7 +219,7 @@ static class RecordTests
         using (var publisher = BusTests.PublisherOf(directory, options =>
         {
             options.RecordBytes = 0;
-            options.Description = @"{""name"":""desk.pair"",""version"":1,""record_bytes"":16,""fields"":[
+            options.Schema = @"{""name"":""desk.pair"",""version"":1,""record_bytes"":16,""fields"":[
                 {""name"":""first"",""type"":""uint64"",""offset"":0},
                 {""name"":""" + second + @""",""type"":""uint64"",""offset"":8}]}";
         }))
@@ -203,7 +235,7 @@ static class RecordTests
         while (batch.Event?.Kind != kind);
     }
 
-    [Test("A bus that was replaced has its own description, also of the same name and size")]
+    [Test("A bus that was replaced has its own schema, also of the same name and size")]
     static void Replaced()
     {
         using (var folder = new Folder())
@@ -240,7 +272,7 @@ static class RecordTests
         using (var publisher = BusTests.PublisherOf(folder["bus"], options =>
         {
             options.RecordBytes = 0;
-            options.Schema = "dbn.mbo";
+            options.SchemaName = "dbn.mbo";
             options.Restamped = true;
         }))
         using (var subscriber = Subscriber.Open(new SubscriberOptions
@@ -260,7 +292,7 @@ static class RecordTests
         }
     }
 
-    [Test("A bus that is not described takes every struct of its size")]
+    [Test("A bus without a schema takes every struct of its size")]
     static void NotDescribed()
     {
         using (var folder = new Folder())
@@ -285,7 +317,7 @@ static class RecordTests
         using (var publisher = BusTests.PublisherOf(folder["bus"], options =>
         {
             options.RecordBytes = 0;
-            options.Schema = "dbn.mbo";
+            options.SchemaName = "dbn.mbo";
         }))
         using (var books = new Books())
         {
