@@ -47,20 +47,37 @@ namespace Lapwing
             raw->conflated = conflatedPin.AddrOfPinnedObject();
         }
 
-        internal Batch(Rows rows)
-            : this(rows.Bytes, rows.Sequences == null ? 0 : rows.Count)
+        /// <summary>An item, as a call takes it in again.</summary>
+        internal static Batch Of(Item item)
         {
-            raw->kind = (uint)rows.Kind;
+            if (item is Records records) return new Batch(records);
+            if (item is State state) return new Batch(state);
+            return new Batch((Event)item);
+        }
+
+        Batch(Rows rows, BatchKind kind, int rowsMax)
+            : this(rows.Bytes, rowsMax)
+        {
+            raw->kind = (uint)kind;
             raw->count = (UIntPtr)rows.Count;
-            raw->first = rows.First;
             raw->row_bytes = (uint)rows.RowBytes;
-            raw->flags = rows.IsSparse ? Native.BatchSparse : 0;
-            if (rows.Sequences == null) return;
-            sequencesPin = GCHandle.Alloc(rows.Sequences, GCHandleType.Pinned);
+        }
+
+        Batch(Records records)
+            : this(records, BatchKind.Records, records.IsSparse ? records.Count : 0)
+        {
+            raw->first = records.First;
+            if (!records.IsSparse) return;
+            raw->flags = Native.BatchSparse;
+            if (records.Sequences == null) return;
+            sequencesPin = GCHandle.Alloc(records.Sequences, GCHandleType.Pinned);
             raw->sequences = sequencesPin.AddrOfPinnedObject();
         }
 
-        internal Batch(Event happened)
+        Batch(State state)
+            : this(state, BatchKind.State, 0) { }
+
+        Batch(Event happened)
             : this(new byte[0])
         {
             raw->kind = (uint)BatchKind.Event;
@@ -150,23 +167,7 @@ namespace Lapwing
         public int CopyTo<T>(T[] rows, int begin = 0)
             where T : struct
         {
-            if (RecordType<T>.Bytes != RowBytes && Count > 0)
-            {
-                throw new ArgumentException($"{typeof(T).Name} has {RecordType<T>.Bytes} bytes, and a row {RowBytes}");
-            }
-            if (Count > 0) Types?.Check<T>();
-            if (begin < 0 || rows.Length - begin < Count) throw new ArgumentException($"{Count} rows do not fit");
-            var pin = GCHandle.Alloc(rows, GCHandleType.Pinned);
-            try
-            {
-                var bytes = (long)Count * RowBytes;
-                var to = (byte*)pin.AddrOfPinnedObject() + (long)begin * RowBytes;
-                Buffer.MemoryCopy((void*)Raw->rows, to, bytes, bytes);
-            }
-            finally
-            {
-                pin.Free();
-            }
+            RecordType<T>.Copy((byte*)Raw->rows, RowBytes, Count, Types, rows, begin);
             return Count;
         }
 

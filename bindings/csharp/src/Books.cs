@@ -201,7 +201,7 @@ namespace Lapwing
         /// <summary>The same of an iteration's item.</summary>
         public void Take(Item item)
         {
-            using (var batch = item is Rows ? new Batch((Rows)item) : new Batch((Event)item)) Take(batch);
+            using (var batch = Batch.Of(item)) Take(batch);
         }
 
         public BooksInfo Inspect()

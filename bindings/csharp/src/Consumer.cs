@@ -67,20 +67,25 @@ namespace Lapwing
 
         lapwing_message[] PeekRaw(int max, TimeSpan? timeout)
         {
-            CheckViews(views.Count);
             lapwing_error error;
             error.struct_size = (uint)sizeof(lapwing_error);
             var messages = new lapwing_message[max];
             UIntPtr count;
-            int result;
             fixed (lapwing_message* at = messages)
             {
-                do result = Native.lapwing_channel_peek(Handle, at, (UIntPtr)max, Wait(timeout), &count, &error);
-                while (IsStale(result));
+                LapwingException.Check(PeekInto(at, max, timeout, &count, &error), &error);
             }
-            LapwingException.Check(result, &error);
             Array.Resize(ref messages, (int)count);
             return messages;
+        }
+
+        int PeekInto(lapwing_message* messages, int max, TimeSpan? timeout, UIntPtr* count, lapwing_error* error)
+        {
+            CheckViews(views.Count);
+            int result;
+            do result = Native.lapwing_channel_peek(Handle, messages, (UIntPtr)max, Wait(timeout), count, error);
+            while (IsStale(result));
+            return result;
         }
 
         static IReadOnlyList<Message> Copies(lapwing_message[] messages)
@@ -119,6 +124,22 @@ namespace Lapwing
             var message = Peek(1, timeout)[0];
             Release(1);
             return message;
+        }
+
+        /// <summary>The same. False: no message came within the timeout; by default it does not wait.</summary>
+        public bool TryReceive(out Message message, TimeSpan timeout = default(TimeSpan))
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            lapwing_message peeked;
+            UIntPtr count;
+            message = default(Message);
+            var result = PeekInto(&peeked, 1, timeout, &count, &error);
+            if (LapwingException.IsNothing(result)) return false;
+            LapwingException.Check(result, &error);
+            message = Message.Of(&peeked);
+            Release(1);
+            return true;
         }
 
         public Task<Message> ReceiveAsync(CancellationToken token = default(CancellationToken)) =>

@@ -153,11 +153,30 @@ namespace Lapwing
             lapwing_error error;
             error.struct_size = (uint)sizeof(lapwing_error);
             var request = new lapwing_request { struct_size = (uint)sizeof(lapwing_request) };
-            int result;
-            do result = Native.lapwing_channel_next(Handle, Wait(timeout), &request, &error);
-            while (IsStale(result));
-            LapwingException.Check(result, &error);
+            LapwingException.Check(NextInto(&request, timeout, &error), &error);
             return new Incoming(request.call, Message.Of(&request.message));
+        }
+
+        /// <summary>The same. False: nothing came within the timeout; by default it does not wait.</summary>
+        public bool TryNext(out Incoming incoming, TimeSpan timeout = default(TimeSpan))
+        {
+            lapwing_error error;
+            error.struct_size = (uint)sizeof(lapwing_error);
+            var request = new lapwing_request { struct_size = (uint)sizeof(lapwing_request) };
+            incoming = null;
+            var result = NextInto(&request, timeout, &error);
+            if (LapwingException.IsNothing(result)) return false;
+            LapwingException.Check(result, &error);
+            incoming = new Incoming(request.call, Message.Of(&request.message));
+            return true;
+        }
+
+        int NextInto(lapwing_request* request, TimeSpan? timeout, lapwing_error* error)
+        {
+            int result;
+            do result = Native.lapwing_channel_next(Handle, Wait(timeout), request, error);
+            while (IsStale(result));
+            return result;
         }
 
         public Task<Incoming> NextAsync(CancellationToken token = default(CancellationToken)) =>

@@ -1,64 +1,90 @@
-// What a subscriber delivers, in order: rows of one kind, or one event.
+// What a subscriber delivers, in order: records, entries of a state, or one event.
 using System;
 
 namespace Lapwing
 {
-    /// <summary>Rows or an Event: use a switch on the type.</summary>
+    /// <summary>Records, a State or an Event: test for the type, `if (item is Records records) …`.</summary>
     public abstract class Item
     {
         internal Item() { }
     }
 
-    /// <summary>Records, or entries of a state, in memory of their own.</summary>
-    public sealed class Rows : Item
+    /// <summary>Rows in memory of their own.</summary>
+    public abstract unsafe class Rows : Item
     {
+        readonly RowTypes types;
+
         internal Rows(Batch batch)
         {
-            Kind = batch.Kind;
             Count = batch.Count;
-            First = batch.First;
             RowBytes = batch.RowBytes;
             Bytes = new byte[Count * RowBytes];
             Buffer.BlockCopy(batch.Memory, 0, Bytes, 0, Bytes.Length);
-            Sequences = Copy(batch.Sequences, batch.IsSparse);
-            Conflated = Copy(batch.Conflated, batch.IsSparse);
-            IsSparse = batch.IsSparse;
+            types = batch.Types;
         }
 
-        ulong[] Copy(ulong[] column, bool isNeeded)
-        {
-            if (column == null || !isNeeded) return null;
-            var copy = new ulong[Count];
-            Array.Copy(column, copy, Count);
-            return copy;
-        }
-
-        /// <summary>Records or State.</summary>
-        public BatchKind Kind { get; }
-
-        /// <summary>Rows.</summary>
+        /// <summary>Number of rows.</summary>
         public int Count { get; }
 
-        /// <summary>The sequence of row 0.</summary>
-        public ulong First { get; }
-
-        /// <summary>Bytes of a record, or of an entry of a state.</summary>
+        /// <summary>Bytes of one row.</summary>
         public int RowBytes { get; }
 
         /// <summary>Count * RowBytes bytes: the rows, end to end.</summary>
         public byte[] Bytes { get; }
 
+        /// <summary>
+        /// Copies all rows into structs. If the bus has a schema, each type of struct is compared with it once. If they
+        /// differ: record-size, with the first field that differs.
+        /// </summary>
+        public T[] ToArray<T>()
+            where T : struct
+        {
+            var rows = new T[Count];
+            fixed (byte* from = Bytes) RecordType<T>.Copy(from, RowBytes, Count, types, rows, 0);
+            return rows;
+        }
+    }
+
+    /// <summary>Records of one session.</summary>
+    public sealed class Records : Rows
+    {
+        internal Records(Batch batch)
+            : base(batch)
+        {
+            First = batch.First;
+            IsSparse = batch.IsSparse;
+            Sequences = Copy(batch.Sequences);
+            Conflated = Copy(batch.Conflated);
+        }
+
+        ulong[] Copy(ulong[] column)
+        {
+            if (column == null || !IsSparse) return null;
+            var copy = new ulong[Count];
+            Array.Copy(column, copy, Count);
+            return copy;
+        }
+
+        /// <summary>The sequence of row 0.</summary>
+        public ulong First { get; }
+
         /// <summary>[Count], of rows that do not follow one another; else null.</summary>
         public ulong[] Sequences { get; }
 
-        /// <summary>[Count], how many older records each row stands for; null where there are none.</summary>
+        /// <summary>[Count], how many older records each row stands for; null if the rows follow one another.</summary>
         public ulong[] Conflated { get; }
 
         /// <summary>Whether the rows do not follow one another.</summary>
         public bool IsSparse { get; }
 
-        /// <summary>The sequence of a row of records.</summary>
+        /// <summary>The sequence of a row.</summary>
         public ulong Sequence(int row) => IsSparse ? Sequences[row] : First + (ulong)row;
+    }
+
+    /// <summary>Entries of a checkpoint's state, of a start from a snapshot.</summary>
+    public sealed class State : Rows
+    {
+        internal State(Batch batch) : base(batch) { }
     }
 
     /// <summary>What happened between records: docs/events.md.</summary>
@@ -129,6 +155,12 @@ namespace Lapwing
         /// <summary>In words: why, which checkpoint, how a session ended.</summary>
         public string Words { get; }
 
-        public override string ToString() => $"{Kind} {Sequence}: {Words}";
+        /// <summary>"Gap 501..1139 Lapped, fillable", "CaughtUp 1139", and Words if there are any.</summary>
+        public override string ToString()
+        {
+            var isRange = Kind == EventKind.Gap || Kind == EventKind.Lost;
+            var what = isRange ? $"{Kind} {First}..{Last} {Cause}{(IsFillable ? ", fillable" : "")}" : $"{Kind} {Sequence}";
+            return Words.Length == 0 ? what : $"{what}: {Words}";
+        }
     }
 }

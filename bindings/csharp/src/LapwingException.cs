@@ -47,6 +47,10 @@ namespace Lapwing
             return failure;
         }
 
+        /// <summary>Whether a call found nothing: without a wait, or within its timeout.</summary>
+        internal static bool IsNothing(int result) =>
+            result == (int)ErrorCode.WouldBlock || result == (int)ErrorCode.TimedOut;
+
         internal static unsafe void Check(int result, lapwing_error* error)
         {
             if (result != 0) throw Of(result, error);

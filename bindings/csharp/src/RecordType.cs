@@ -20,6 +20,27 @@ namespace Lapwing
         internal static int Bytes => isPlain ? bytes : throw new ArgumentException(
             $"{typeof(T).Name} has a field that is no number: a record has numbers, enumerations and fixed buffers");
 
+        /// <summary>Copies `count` rows to `to[begin]` and what follows, once `types` has found the struct to fit.</summary>
+        internal static unsafe void Copy(byte* from, int rowBytes, int count, RowTypes types, T[] to, int begin)
+        {
+            if (Bytes != rowBytes && count > 0)
+            {
+                throw new ArgumentException($"{typeof(T).Name} has {Bytes} bytes, and a row {rowBytes}");
+            }
+            if (count > 0) types?.Check<T>();
+            if (begin < 0 || to.Length - begin < count) throw new ArgumentException($"{count} rows do not fit");
+            var pin = GCHandle.Alloc(to, GCHandleType.Pinned);
+            try
+            {
+                var bytesMax = (long)count * rowBytes;
+                Buffer.MemoryCopy(from, (byte*)pin.AddrOfPinnedObject() + (long)begin * rowBytes, bytesMax, bytesMax);
+            }
+            finally
+            {
+                pin.Free();
+            }
+        }
+
         static bool IsPlain(Type type)
         {
             if (type.IsPrimitive) return type != typeof(bool) && type != typeof(char);

@@ -151,6 +151,8 @@ namespace Lapwing
         RowTypes records;
         RowTypes state;
 
+        ItemReader items; // of TryRead
+
         Subscriber(SubscriberHandle handle, SubscriberOptions options)
             : base(handle)
         {
@@ -181,20 +183,29 @@ namespace Lapwing
         {
             lapwing_error error;
             error.struct_size = (uint)sizeof(lapwing_error);
-            if (ReadInto(batch, Time.Ns(timeout), &error)) return;
-            throw LapwingException.Of((int)ErrorCode.WouldBlock, &error);
+            LapwingException.Check(ReadInto(batch, Time.Ns(timeout), &error), &error);
         }
 
-        /// <summary>The same without a wait. False: nothing is there now.</summary>
-        public bool TryRead(Batch batch)
+        /// <summary>The same. False: nothing came within the timeout; by default it does not wait.</summary>
+        public bool TryRead(Batch batch, TimeSpan timeout = default(TimeSpan))
         {
             lapwing_error error;
             error.struct_size = (uint)sizeof(lapwing_error);
-            return ReadInto(batch, 0, &error);
+            return ReadInto(batch, Time.Ns(timeout), &error) == 0;
         }
 
-        /// <summary>False: would-block.</summary>
-        bool ReadInto(Batch batch, long timeoutNs, lapwing_error* error)
+        /// <summary>
+        /// The next item, with memory of its own. False: nothing came within the timeout; by default it does not wait.
+        /// </summary>
+        public bool TryRead(out Item item, TimeSpan timeout = default(TimeSpan))
+        {
+            if (items == null) items = new ItemReader(this, ItemRows);
+            item = items.Read(timeout);
+            return item != null;
+        }
+
+        /// <summary>0, would-block or timed-out. All else is thrown.</summary>
+        int ReadInto(Batch batch, long timeoutNs, lapwing_error* error)
         {
             var raw = batch.BeginUse();
             try
@@ -202,13 +213,9 @@ namespace Lapwing
                 int result;
                 do result = Native.lapwing_subscriber_read(handle, raw, Wait(timeoutNs), error);
                 while (IsStale(result));
-                if (result == 0)
-                {
-                    Note(batch, raw);
-                    return true;
-                }
-                if (result == (int)ErrorCode.WouldBlock) return false;
-                throw LapwingException.OfRead(result, raw, error);
+                if (result == 0) Note(batch, raw);
+                else if (!LapwingException.IsNothing(result)) throw LapwingException.OfRead(result, raw, error);
+                return result;
             }
             finally
             {
@@ -294,54 +301,64 @@ namespace Lapwing
         /// <summary>The same with at most `rows` rows an item. A cancellation ends the wait.</summary>
         public IEnumerable<Item> Items(int rows = ItemRows, CancellationToken token = default(CancellationToken))
         {
-            var batch = new Batch(rows, RowBytesDefault, isSparse);
-            try
+            using (var reader = new ItemReader(this, rows))
             {
-                for (;;)
+                for (var item = NextUntilClosed(reader, token); item != null; item = NextUntilClosed(reader, token))
                 {
-                    var isOver = false;
-                    var rowBytes = 0;
-                    try
-                    {
-                        ReadWith(batch, token);
-                    }
-                    catch (LapwingException error) when (error.Code == ErrorCode.Closed)
-                    {
-                        isOver = true;
-                    }
-                    catch (LapwingException error) when (error.Code == ErrorCode.TooSmall && error.RowBytes > 0)
-                    {
-                        rowBytes = error.RowBytes;
-                    }
-                    if (isOver) yield break;
-                    if (rowBytes > 0)
-                    {
-                        batch.Dispose();
-                        batch = new Batch(rows, rowBytes, isSparse);
-                        continue;
-                    }
-                    if (batch.Kind == BatchKind.Event) yield return batch.Event;
-                    else yield return new Rows(batch);
+                    yield return item;
                 }
-            }
-            finally
-            {
-                batch.Dispose();
             }
         }
 
-        void ReadWith(Batch batch, CancellationToken token)
+        /// <summary>null: closed.</summary>
+        Item NextUntilClosed(ItemReader reader, CancellationToken token)
         {
-            if (!token.CanBeCanceled)
+            try
             {
-                Read(batch);
-                return;
+                if (!token.CanBeCanceled) return reader.Read(Timeout.InfiniteTimeSpan);
+                return WithToken(() => reader.Read(Timeout.InfiniteTimeSpan), token);
             }
-            WithToken(() =>
+            catch (LapwingException error) when (error.Code == ErrorCode.Closed)
             {
-                Read(batch);
-                return true;
-            }, token);
+                return null;
+            }
+        }
+
+        /// <summary>Reads items by way of a batch, which grows to the size of the rows.</summary>
+        sealed class ItemReader : IDisposable
+        {
+            readonly Subscriber subscriber;
+            readonly int rows;
+            Batch batch;
+
+            internal ItemReader(Subscriber subscriber, int rows)
+            {
+                this.subscriber = subscriber;
+                this.rows = rows;
+                batch = new Batch(rows, RowBytesDefault, subscriber.isSparse);
+            }
+
+            /// <summary>null: nothing came within the timeout.</summary>
+            internal Item Read(TimeSpan timeout)
+            {
+                for (;;)
+                {
+                    try
+                    {
+                        if (!subscriber.TryRead(batch, timeout)) return null;
+                    }
+                    catch (LapwingException error) when (error.Code == ErrorCode.TooSmall && error.RowBytes > 0)
+                    {
+                        batch.Dispose();
+                        batch = new Batch(rows, error.RowBytes, subscriber.isSparse);
+                        continue;
+                    }
+                    if (batch.Kind == BatchKind.Event) return batch.Event;
+                    return batch.Kind == BatchKind.State ? (Item)new State(batch) : new Records(batch);
+                }
+            }
+
+            public void Dispose() => batch.Dispose();
         }
 
         public SubscriberInfo Inspect()

@@ -110,21 +110,24 @@ static class BusTests
                 var numbers = new List<ulong>();
                 foreach (var item in subscriber)
                 {
-                    var happened = item as Event;
-                    if (happened != null)
+                    if (item is Event happened)
                     {
                         events.Add(happened.Kind);
                         if (happened.Kind != EventKind.CaughtUp) continue;
+                        Check.Equal("CaughtUp 10", happened.ToString());
                         Publish(publisher, 11, 5);
                         publisher.Close();
-                        continue;
                     }
-                    var rows = (Rows)item;
-                    Check.Equal(RowBytes, rows.RowBytes);
-                    for (var i = 0; i < rows.Count; ++i)
+                    else if (item is Records records)
                     {
-                        numbers.Add(rows.Sequence(i));
-                        Check.Equal(rows.Sequence(i), BitConverter.ToUInt64(rows.Bytes, i * RowBytes + 8));
+                        Check.Equal(RowBytes, records.RowBytes);
+                        var pairs = records.ToArray<Pair>();
+                        for (var i = 0; i < records.Count; ++i)
+                        {
+                            numbers.Add(records.Sequence(i));
+                            Check.Equal(records.Sequence(i), pairs[i].Second);
+                        }
+                        Check.Throws<ArgumentException>(() => records.ToArray<ulong>());
                     }
                 }
                 Check.Same(new[] { EventKind.Session, EventKind.CaughtUp, EventKind.Closed }, events);
@@ -185,6 +188,44 @@ static class BusTests
             Check.That(!subscriber.TryRead(batch), "there was a record");
             Check.Fails(ErrorCode.WouldBlock, () => subscriber.Read(batch, TimeSpan.Zero));
             Check.Fails(ErrorCode.TimedOut, () => subscriber.Read(batch, TimeSpan.FromMilliseconds(20)));
+            Check.That(!subscriber.TryRead(batch, TimeSpan.FromMilliseconds(20)), "a record came");
+        }
+    }
+
+    [Test("Items are read one by one with a timeout, rows of any size, and the end is closed")]
+    static void TriedItems()
+    {
+        using (var folder = new Folder())
+        using (var publisher = PublisherOf(folder["bus"], options => options.RecordBytes = 128))
+        using (var subscriber = Subscriber.Open(new SubscriberOptions { Directory = folder["bus"], EndAtClose = true }))
+        {
+            Item item;
+            do Check.That(subscriber.TryRead(out item, Check.Hang), "nothing came");
+            while ((item as Event)?.Kind != EventKind.CaughtUp);
+            Check.That(!subscriber.TryRead(out item) && item == null, "there was an item");
+            Check.That(!subscriber.TryRead(out item, TimeSpan.FromMilliseconds(20)), "an item came");
+            publisher.Publish(new byte[2 * 128]);
+            Check.That(subscriber.TryRead(out item, Check.Hang), "no record came");
+            Check.Equal(2, ((Records)item).Count);
+            publisher.Close();
+            Check.That(subscriber.TryRead(out item, Check.Hang) && item is Event, "closed is an event first");
+            Check.Fails(ErrorCode.Closed, () => subscriber.TryRead(out item, Check.Hang));
+        }
+    }
+
+    [Test("A gap is printed as its range, its cause and whether it is filled")]
+    static void PrintedGap()
+    {
+        using (var folder = new Folder())
+        using (var publisher = PublisherOf(folder["bus"]))
+        using (var subscriber = CaughtUp(folder["bus"]))
+        {
+            for (ulong from = 1; from < 3 * 4096; from += 4096) Publish(publisher, from, 4096);
+            Item item;
+            Check.That(subscriber.TryRead(out item, Check.Hang), "nothing came");
+            var gap = (Event)item;
+            Check.Equal(EventKind.Gap, gap.Kind);
+            Check.That(gap.ToString().StartsWith($"Gap 1..{gap.Last} Lapped, fillable"), gap.ToString());
         }
     }
 

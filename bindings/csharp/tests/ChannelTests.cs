@@ -47,6 +47,14 @@ static class ChannelTests
         Check.Equal(3ul, producer.Inspect().Sent);
         Check.Equal(ChannelRole.Consumer, consumer.Inspect().Role);
         Check.Fails(ErrorCode.WouldBlock, () => consumer.Peek(1, TimeSpan.Zero));
+        Message tried;
+        Check.That(!consumer.TryReceive(out tried, TimeSpan.FromMilliseconds(20)), "a message came");
+        producer.Send(new Message(4, Bytes("four")));
+        Check.That(consumer.TryReceive(out tried, Check.Hang), "no message came");
+        Check.Equal("four", Words(tried));
+        Check.That(!consumer.TryReceive(out tried), "it was not released");
+        producer.Close();
+        Check.Fails(ErrorCode.Closed, () => consumer.TryReceive(out tried, Check.Hang));
     });
 
     [Test("A message is written in place")]
@@ -111,6 +119,11 @@ static class ChannelTests
         Check.Fails(ErrorCode.Misuse, () => server.Reply(requests[0].Call, new Message(2, Bytes(""))));
         Check.Fails(ErrorCode.TimedOut, () => client.Call(new Message(1, Bytes("slow")), TimeSpan.FromMilliseconds(20)));
         Check.That(server.Arm() == false, "nothing arrived");
+        Incoming tried;
+        while (server.TryNext(out tried)) Check.That(tried.IsCall, "one-way");
+        Check.That(!server.TryNext(out tried, TimeSpan.FromMilliseconds(20)) && tried == null, "a request came");
+        client.Close();
+        Check.Fails(ErrorCode.Closed, () => server.TryNext(out tried, Check.Hang));
     });
 
     [Test("A server iterates over requests until the client closes, and a call waits in a task")]

@@ -186,6 +186,13 @@ static class RecordTests
                 do subscriber.Read(batch, Check.Hang);
                 while (batch.Kind != BatchKind.Records);
                 refused();
+                using (var items = Subscriber.Open(new SubscriberOptions { Directory = folder["bus"], Start = Start.Oldest }))
+                {
+                    var records = items.OfType<Records>().First();
+                    Check.Equal(2, records.ToArray<Signal>().Length);
+                    error = Check.Fails(ErrorCode.RecordSize, () => records.ToArray<Swapped>());
+                    Check.That(error.Message.Contains(moved), error.Message);
+                }
                 history.Read(1, batch);
                 refused();
                 using (BusTests.PublisherOf(folder["other"], options =>
@@ -329,7 +336,7 @@ static class RecordTests
                 foreach (var item in subscriber)
                 {
                     books.Take(item);
-                    if (item is Rows) Check.Fails(ErrorCode.Misuse, () => books.Take(item));
+                    if (item is Records) Check.Fails(ErrorCode.Misuse, () => books.Take(item));
                 }
             }
             check(books);
