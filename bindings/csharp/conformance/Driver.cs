@@ -12,7 +12,7 @@ static class Driver
     static readonly Dictionary<string, Func<Step, string>> operations =
         new[]
             {
-                LibrarySteps, PublisherSteps.All, SubscriberSteps.All, HistorySteps.All, ChannelSteps.All,
+                LibrarySteps, PublisherSteps.All, SubscriberSteps.All, HistorySteps.All, ChannelSteps.All, SymbolsSteps.All,
                 MisuseSteps.All, RateSteps.All,
             }
             .SelectMany(some => some)

@@ -158,11 +158,7 @@ namespace Lapwing
     /// <summary>Order books of a bus of dbn.mbo: give it all that one subscriber delivers, in order.</summary>
     public sealed unsafe class Books : LapwingObject
     {
-        const int ListRoom = 64;
-
         readonly BooksHandle handle;
-
-        delegate int ListCall<T>(T[] rows, UIntPtr* count, lapwing_error* error);
 
         public Books()
             : this(Library.With(Create)) { }
@@ -215,7 +211,7 @@ namespace Lapwing
 
         /// <summary>The keys of all books, by publisher, then by instrument.</summary>
         public IReadOnlyList<BookKey> List() =>
-            All<lapwing_book_key, BookKey>(
+            Listing.All<lapwing_book_key, BookKey>(
                 (rows, count, error) =>
                 {
                     fixed (lapwing_book_key* at = rows)
@@ -238,7 +234,7 @@ namespace Lapwing
         }
 
         /// <summary>Levels of a side from the index `begin` on, 0 is the best: at most `max`.</summary>
-        public IReadOnlyList<Level> Levels(BookKey key, Side side, int begin = 0, int max = ListRoom)
+        public IReadOnlyList<Level> Levels(BookKey key, Side side, int begin = 0, int max = Listing.Room)
         {
             Option.Choice<Side>(nameof(side), side);
             Option.Size(nameof(begin), begin);
@@ -253,7 +249,7 @@ namespace Lapwing
                     Native.lapwing_books_levels(handle, key.Raw, (byte)side, (UIntPtr)begin, at, (UIntPtr)max, &count, &error),
                     &error);
             }
-            return Listed(rows, (int)count, raw => new Level(raw));
+            return Listing.Made(rows, (int)count, raw => new Level(raw));
         }
 
         /// <summary>The orders of a level, the first in the queue first. not-found: no such level.</summary>
@@ -261,7 +257,7 @@ namespace Lapwing
         {
             Option.Choice<Side>(nameof(side), side);
             Option.Size(nameof(level), level);
-            return All<lapwing_order, Order>(
+            return Listing.All<lapwing_order, Order>(
                 (rows, count, error) =>
                 {
                     fixed (lapwing_order* at = rows)
@@ -271,32 +267,6 @@ namespace Lapwing
                     }
                 },
                 raw => new Order(raw));
-        }
-
-        static IReadOnlyList<T> All<TRaw, T>(ListCall<TRaw> read, Func<TRaw, T> made)
-        {
-            lapwing_error error;
-            error.struct_size = (uint)sizeof(lapwing_error);
-            for (var max = ListRoom; ;)
-            {
-                var rows = new TRaw[max];
-                UIntPtr count;
-                var result = read(rows, &count, &error);
-                if (result == (int)ErrorCode.TooSmall)
-                {
-                    max = (int)count;
-                    continue;
-                }
-                LapwingException.Check(result, &error);
-                return Listed(rows, (int)count, made);
-            }
-        }
-
-        static IReadOnlyList<T> Listed<TRaw, T>(TRaw[] rows, int count, Func<TRaw, T> made)
-        {
-            var all = new T[count];
-            for (var i = 0; i < count; ++i) all[i] = made(rows[i]);
-            return all;
         }
     }
 }
