@@ -10,22 +10,22 @@ static class ChannelSteps
 {
     const ulong NoSuchCall = ulong.MaxValue;
 
-    static readonly Handles<Listener> listeners = new Handles<Listener>();
-    static readonly Handles<Channel> channels = new Handles<Channel>();
+    internal static readonly Handles<Listener> Listeners = new Handles<Listener>();
+    internal static readonly Handles<Channel> Channels = new Handles<Channel>();
     static readonly List<ulong> started = new List<ulong>(); // calls of clients: the n-th start made the n-th
     static readonly ConcurrentDictionary<string, ulong> served = new ConcurrentDictionary<string, ulong>();
 
     internal static readonly Dictionary<string, Func<Step, string>> All = new Dictionary<string, Func<Step, string>>
     {
-        { "listener.open", step => listeners.Put(step, Listener.Open(step.Text("path"), PeerOf(step))) },
+        { "listener.open", step => Listeners.Put(step, Listener.Open(step.Text("path"), PeerOf(step))) },
         {
             "listener.take-over",
-            step => listeners.Put(step, Listener.TakeOver(step.Text("path"), PeerOf(step), step.Timeout))
+            step => Listeners.Put(step, Listener.TakeOver(step.Text("path"), PeerOf(step), step.Timeout))
         },
         { "listener.accept", Accept },
-        { "listener.tend", step => Done(() => listeners.Of(step).Tend()) },
-        { "listener.interrupt", step => Done(() => listeners.Of(step).Interrupt()) },
-        { "listener.destroy", listeners.Destroy },
+        { "listener.tend", step => Done(() => Listeners.Of(step).Tend()) },
+        { "listener.interrupt", step => Done(() => Listeners.Of(step).Interrupt()) },
+        { "listener.destroy", Listeners.Destroy },
         { "channel.connect", Connect },
         { "channel.write", Write },
         {
@@ -45,11 +45,11 @@ static class ChannelSteps
         { "channel.cancel", step => Done(() => With<Duplex>(step).Cancel(CallOf(step))) },
         { "channel.next", Next },
         { "channel.reply", Reply },
-        { "channel.arm", step => $"ok armed={Names.Bit(channels.Of(step).Arm(step.Int("bytes")))}" },
+        { "channel.arm", step => $"ok armed={Names.Bit(Channels.Of(step).Arm(step.Int("bytes")))}" },
         { "channel.inspect", Inspect },
-        { "channel.interrupt", step => Done(() => channels.Of(step).Interrupt()) },
-        { "channel.close", step => Done(() => channels.Of(step).Close()) },
-        { "channel.destroy", channels.Destroy },
+        { "channel.interrupt", step => Done(() => Channels.Of(step).Interrupt()) },
+        { "channel.close", step => Done(() => Channels.Of(step).Close()) },
+        { "channel.destroy", Channels.Destroy },
     };
 
     static string Done(Action action)
@@ -62,7 +62,7 @@ static class ChannelSteps
     static T With<T>(Step step)
         where T : Channel
     {
-        return channels.Of(step) as T ?? throw new AnswerException("misuse");
+        return Channels.Of(step) as T ?? throw new AnswerException("misuse");
     }
 
     static uint? PeerOf(Step step) => step.Has("peer_uid") ? (uint)step.Number("peer_uid") : (uint?)null;
@@ -82,13 +82,13 @@ static class ChannelSteps
 
     static string Accept(Step step)
     {
-        var listener = listeners.Of(step);
+        var listener = Listeners.Of(step);
         var options = OptionsOf(step);
         switch (step.Text("role"))
         {
-            case "producer": return channels.Put(step, listener.AcceptProducer(options, step.Timeout));
-            case "consumer": return channels.Put(step, listener.AcceptConsumer(options, step.Timeout));
-            default: return channels.Put(step, listener.AcceptDuplex(options, step.Timeout));
+            case "producer": return Channels.Put(step, listener.AcceptProducer(options, step.Timeout));
+            case "consumer": return Channels.Put(step, listener.AcceptConsumer(options, step.Timeout));
+            default: return Channels.Put(step, listener.AcceptDuplex(options, step.Timeout));
         }
     }
 
@@ -98,9 +98,9 @@ static class ChannelSteps
         var options = OptionsOf(step);
         switch (step.Text("role"))
         {
-            case "producer": return channels.Put(step, Producer.Connect(path, options, step.Timeout));
-            case "consumer": return channels.Put(step, Consumer.Connect(path, options, step.Timeout));
-            default: return channels.Put(step, Duplex.Connect(path, options, step.Timeout));
+            case "producer": return Channels.Put(step, Producer.Connect(path, options, step.Timeout));
+            case "consumer": return Channels.Put(step, Consumer.Connect(path, options, step.Timeout));
+            default: return Channels.Put(step, Duplex.Connect(path, options, step.Timeout));
         }
     }
 
@@ -136,7 +136,7 @@ static class ChannelSteps
         var messages = step.Has("file") ? MessagesOfFile(step) : MessagesOf(step);
         try
         {
-            var channel = channels.Of(step);
+            var channel = Channels.Of(step);
             var duplex = channel as Duplex;
             var sent = duplex != null ? duplex.Send(messages, step.Timeout) : With<Producer>(step).Send(messages, step.Timeout);
             return $"ok sent={sent}";
@@ -210,7 +210,7 @@ static class ChannelSteps
 
     static string Inspect(Step step)
     {
-        var info = channels.Of(step).Inspect();
+        var info = Channels.Of(step).Inspect();
         return $"ok role={Names.Of(info.Role)} message_bytes_max={info.MessageBytesMax} sent={info.Sent} " +
             $"received={info.Received} released={info.Released} late={info.LateReplies}";
     }

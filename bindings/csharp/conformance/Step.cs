@@ -69,6 +69,8 @@ sealed class Handles<T>
         return "ok";
     }
 
+    internal bool Has(string name) => handles.ContainsKey(name);
+
     internal T Named(string name)
     {
         T handle;

@@ -78,7 +78,7 @@ static class SubscriberSteps
     const int BooksRows = 64;
     const int TakeTwiceRows = 16;
 
-    static readonly Handles<Subscriber> subscribers = new Handles<Subscriber>();
+    internal static readonly Handles<Subscriber> Subscribers = new Handles<Subscriber>();
     static readonly Handles<Cursor> cursors = new Handles<Cursor>();
     static readonly Handles<Books> books = new Handles<Books>();
     static readonly ConcurrentDictionary<string, Position> positions = new ConcurrentDictionary<string, Position>();
@@ -92,18 +92,18 @@ static class SubscriberSteps
         { "subscriber.inspect", Inspect },
         {
             "subscriber.position",
-            step => Kept(step, subscribers.Of(step).Position(step.Number("sequence")), "")
+            step => Kept(step, Subscribers.Of(step).Position(step.Number("sequence")), "")
         },
         { "subscriber.fd", Descriptor },
         {
             "subscriber.interrupt",
             step =>
             {
-                subscribers.Of(step).Interrupt();
+                Subscribers.Of(step).Interrupt();
                 return "ok";
             }
         },
-        { "subscriber.destroy", subscribers.Destroy },
+        { "subscriber.destroy", Subscribers.Destroy },
         {
             "cursor.open",
             step => cursors.Put(step, Cursor.Open(step.Text("path"), step.IsOn("durable"), step.Timeout))
@@ -174,7 +174,7 @@ static class SubscriberSteps
         }
     }
 
-    static string Open(Step step) => subscribers.Put(step, Subscriber.Open(new SubscriberOptions
+    static string Open(Step step) => Subscribers.Put(step, Subscriber.Open(new SubscriberOptions
     {
         Directory = step.Text("directory"),
         Name = step.Text("name"),
@@ -203,7 +203,7 @@ static class SubscriberSteps
 
     static string Read(Step step)
     {
-        var subscriber = subscribers.Of(step);
+        var subscriber = Subscribers.Of(step);
         var rows = step.Int("rows");
         using (var batch = BatchOf(rows, step.Has("bytes") ? step.Int("bytes") : rows * RowBytesOf(subscriber)))
         {
@@ -221,7 +221,7 @@ static class SubscriberSteps
 
     static string ReadAll(Step step)
     {
-        var subscriber = subscribers.Of(step);
+        var subscriber = Subscribers.Of(step);
         var lines = new List<string>();
         var run = new Run();
         using (var batch = BatchOf(ReadAllRows, ReadAllRows * RowBytesMax))
@@ -255,7 +255,7 @@ static class SubscriberSteps
 
     static string Take(Step step)
     {
-        var subscriber = subscribers.Of(step);
+        var subscriber = Subscribers.Of(step);
         var record = new byte[step.Has("bytes") ? step.Int("bytes") : RowBytesOf(subscriber)];
         var sequence = subscriber.ReadOne(record, step.Timeout);
         return $"ok sequence={sequence} digest={Digest.Of(record)}";
@@ -263,7 +263,7 @@ static class SubscriberSteps
 
     static string Inspect(Step step)
     {
-        var info = subscribers.Of(step).Inspect();
+        var info = Subscribers.Of(step).Inspect();
         return $"ok record_bytes={info.RecordBytes} schema={info.SchemaName} records={info.Records} first={info.First} " +
             $"last={info.Last} gaps={info.Gaps} lost={info.Lost} filled={info.Filled} sessions={info.Sessions} " +
             $"filtered={info.Filtered} conflated={info.Conflated}";
@@ -271,7 +271,7 @@ static class SubscriberSteps
 
     static string Descriptor(Step step)
     {
-        var isReadable = Poll.IsReadable(subscribers.Of(step).Descriptor(), step.Timeout);
+        var isReadable = Poll.IsReadable(Subscribers.Of(step).Descriptor(), step.Timeout);
         return $"ok readable={Names.Bit(isReadable)}";
     }
 
@@ -282,7 +282,7 @@ static class SubscriberSteps
         {
             do
             {
-                subscribers.Named(step.Text("from")).Read(batch, step.Timeout);
+                Subscribers.Named(step.Text("from")).Read(batch, step.Timeout);
                 books.Of(step).Take(batch);
             }
             while (batch.Kind != BatchKind.Event || Names.Of(batch.Event.Kind) != step.Text("until"));
@@ -294,7 +294,7 @@ static class SubscriberSteps
     {
         using (var batch = BatchOf(TakeTwiceRows, TakeTwiceRows * BookRowBytesMax))
         {
-            subscribers.Named(step.Text("from")).Read(batch, step.Timeout);
+            Subscribers.Named(step.Text("from")).Read(batch, step.Timeout);
             try
             {
                 books.Of(step).Take(batch);

@@ -180,7 +180,7 @@ namespace Lapwing
                 int result;
                 fixed (lapwing_message* at = raw)
                 {
-                    do result = Native.lapwing_channel_send(Handle, at, (UIntPtr)raw.Length, Wait(timeout), &sent, &error);
+                    do result = Native.lapwing_channel_send(Handle, at, (UIntPtr)raw.Length, BeginWait(timeout), &sent, &error);
                     while (IsStale(result) && (int)sent == 0);
                 }
                 if (result == 0) return (int)sent;

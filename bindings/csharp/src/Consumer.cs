@@ -83,7 +83,7 @@ namespace Lapwing
         {
             CheckViews(views.Count);
             int result;
-            do result = Native.lapwing_channel_peek(Handle, messages, (UIntPtr)max, Wait(timeout), count, error);
+            do result = Native.lapwing_channel_peek(Handle, messages, (UIntPtr)max, BeginWait(timeout), count, error);
             while (IsStale(result));
             return result;
         }

@@ -96,7 +96,7 @@ namespace Lapwing
             using (var kept = new Kept())
             {
                 var raw = request.Raw(kept);
-                do result = Native.lapwing_channel_start(Handle, &raw, Wait(timeout), &call, &error);
+                do result = Native.lapwing_channel_start(Handle, &raw, BeginWait(timeout), &call, &error);
                 while (IsStale(result));
             }
             LapwingException.Check(result, &error);
@@ -112,7 +112,7 @@ namespace Lapwing
             int result;
             do
             {
-                Wait(null); // as long as the call's own timeout
+                BeginWait(null); // as long as the call's own timeout
                 result = Native.lapwing_channel_finish(Handle, call, &reply, &error);
             }
             while (IsStale(result));
@@ -126,7 +126,7 @@ namespace Lapwing
             error.struct_size = (uint)sizeof(lapwing_error);
             var reply = new lapwing_reply { struct_size = (uint)sizeof(lapwing_reply) };
             int result;
-            do result = Native.lapwing_channel_finish_any(Handle, Wait(timeout), &reply, &error);
+            do result = Native.lapwing_channel_finish_any(Handle, BeginWait(timeout), &reply, &error);
             while (IsStale(result));
             return Finished(result, &reply, &error);
         }
@@ -174,7 +174,7 @@ namespace Lapwing
         int NextInto(lapwing_request* request, TimeSpan? timeout, lapwing_error* error)
         {
             int result;
-            do result = Native.lapwing_channel_next(Handle, Wait(timeout), request, error);
+            do result = Native.lapwing_channel_next(Handle, BeginWait(timeout), request, error);
             while (IsStale(result));
             return result;
         }
@@ -204,7 +204,7 @@ namespace Lapwing
                     call = call,
                     message = message.Raw(kept),
                 };
-                do result = Native.lapwing_channel_reply(Handle, &raw, Wait(timeout), &error);
+                do result = Native.lapwing_channel_reply(Handle, &raw, BeginWait(timeout), &error);
                 while (IsStale(result));
             }
             LapwingException.Check(result, &error);

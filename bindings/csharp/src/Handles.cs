@@ -1,5 +1,6 @@
 // The handles of C, and what every object on one has: an end, and waits that end.
 using System;
+using System.Collections.Generic;
 using System.Diagnostics;
 using System.Runtime.InteropServices;
 using System.Threading;
@@ -142,15 +143,46 @@ namespace Lapwing
         }
     }
 
+    /// <summary>
+    /// The library must not lose a source during a wait. So the set holds a reference of the handle of each source, which
+    /// keeps what was disposed of until the source has left the set.
+    /// </summary>
     sealed class WaitSetHandle : NativeHandle
     {
+        readonly HashSet<NativeHandle> held = new HashSet<NativeHandle>(); // guarded by itself
+
         internal WaitSetHandle(IntPtr pointer) : base(pointer) { }
 
         internal override void Raise() => Native.lapwing_wait_set_interrupt(this);
 
+        internal void Hold(NativeHandle source)
+        {
+            lock (held)
+            {
+                if (held.Contains(source)) return; // it is in the set, and the library refuses it
+                var isHeld = false;
+                source.DangerousAddRef(ref isHeld);
+                held.Add(source);
+            }
+        }
+
+        internal void LetGo(NativeHandle source)
+        {
+            lock (held)
+            {
+                if (!held.Remove(source)) return;
+            }
+            source.DangerousRelease();
+        }
+
         protected override bool ReleaseHandle()
         {
             Native.lapwing_wait_set_destroy(ref handle);
+            lock (held)
+            {
+                foreach (var source in held) source.DangerousRelease();
+                held.Clear();
+            }
             return true;
         }
     }
@@ -161,6 +193,9 @@ namespace Lapwing
         readonly NativeHandle handle;
         int hasStaleInterrupt; // a cancellation's, of a call that had ended by itself
 
+        /// <summary>In which set it is; null: in none.</summary>
+        internal volatile Source Membership;
+
         internal LapwingObject(NativeHandle handle)
         {
             this.handle = handle;
@@ -170,6 +205,7 @@ namespace Lapwing
         /// <summary>Gives everything back, and waits for nothing.</summary>
         ~LapwingObject()
         {
+            if (handle == null) return; // what it was to be made of has failed
             handle.Dispose();
             ProgramEnd.Remove(handle);
             Warn(GetType().Name);
@@ -188,25 +224,29 @@ namespace Lapwing
             }
         });
 
+        internal NativeHandle AnyHandle => handle;
+
         /// <summary>Ends the wait under way, or else the next one, with interrupted, once.</summary>
-        public void Interrupt() => handle.Interrupt();
+        public virtual void Interrupt() => handle.Interrupt();
 
         /// <summary>
         /// Gives everything back, without waiting: as soon as a call that is under way in another thread has
-        /// returned, which is interrupted.
+        /// returned, which is interrupted. It leaves its wait set.
         /// </summary>
         public virtual void Dispose()
         {
             Interrupt();
             handle.Dispose();
+            Thread.MemoryBarrier(); // WaitSet.Add does the two in the other order
+            Membership?.Leave();
             ProgramEnd.Remove(handle);
             GC.SuppressFinalize(this);
         }
 
         /// <summary>Nanoseconds of a call's timeout. The call may wait from now on, until IsStale of its result.</summary>
-        internal long Wait(TimeSpan? timeout) => Wait(Time.Ns(timeout));
+        internal long BeginWait(TimeSpan? timeout) => BeginWait(Time.Ns(timeout));
 
-        internal long Wait(long timeoutNs)
+        internal long BeginWait(long timeoutNs)
         {
             handle.IsWaiting = true;
             return timeoutNs;

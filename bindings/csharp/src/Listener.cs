@@ -15,6 +15,8 @@ namespace Lapwing
             this.handle = handle;
         }
 
+        internal ListenerHandle Handle => handle;
+
         /// <param name="peerUid">Only that user is served; null: this user and root.</param>
         public static Listener Open(string path, uint? peerUid = null) =>
             Library.With(() => new Listener(Opened(path, peerUid)));
@@ -79,7 +81,7 @@ namespace Lapwing
                 var raw = (options ?? new ChannelOptions()).Raw(kept);
                 do
                 {
-                    result = Native.lapwing_listener_accept(handle, (uint)role, &raw, Wait(timeout), ref pointer, &error);
+                    result = Native.lapwing_listener_accept(handle, (uint)role, &raw, BeginWait(timeout), ref pointer, &error);
                 }
                 while (IsStale(result));
             }

@@ -30,7 +30,7 @@ namespace Lapwing
             error.struct_size = (uint)sizeof(lapwing_error);
             void* payload;
             int result;
-            do result = Native.lapwing_channel_claim(Handle, (UIntPtr)bytes, Wait(timeout), &payload, &error);
+            do result = Native.lapwing_channel_claim(Handle, (UIntPtr)bytes, BeginWait(timeout), &payload, &error);
             while (IsStale(result));
             LapwingException.Check(result, &error);
             return (byte*)payload;
@@ -57,7 +57,7 @@ namespace Lapwing
             lapwing_error error;
             error.struct_size = (uint)sizeof(lapwing_error);
             int result;
-            do result = Native.lapwing_channel_drain(Handle, Wait(timeout), &error);
+            do result = Native.lapwing_channel_drain(Handle, BeginWait(timeout), &error);
             while (IsStale(result));
             LapwingException.Check(result, &error);
         }

@@ -264,7 +264,7 @@ namespace Lapwing
             do
             {
                 result = Native.lapwing_publisher_publish(handle, at, (UIntPtr)(ulong)(bytes / recordBytes),
-                    (UIntPtr)recordBytes, Wait(timeout), &last, &error);
+                    (UIntPtr)recordBytes, BeginWait(timeout), &last, &error);
             }
             while (IsStale(result) && last == 0);
             if (result == 0) return last;
@@ -283,7 +283,7 @@ namespace Lapwing
             error.struct_size = (uint)sizeof(lapwing_error);
             ulong durable;
             int result;
-            do result = Native.lapwing_publisher_flush(handle, Wait(timeout), &durable, &error);
+            do result = Native.lapwing_publisher_flush(handle, BeginWait(timeout), &durable, &error);
             while (IsStale(result));
             LapwingException.Check(result, &error);
             return durable;
@@ -310,7 +310,7 @@ namespace Lapwing
             lapwing_error error;
             error.struct_size = (uint)sizeof(lapwing_error);
             int result;
-            do result = Native.lapwing_publisher_close(handle, Wait(timeout), &error);
+            do result = Native.lapwing_publisher_close(handle, BeginWait(timeout), &error);
             while (IsStale(result));
             LapwingException.Check(result, &error);
         }

@@ -161,6 +161,8 @@ namespace Lapwing
             fold = options.Fold;
         }
 
+        internal SubscriberHandle Handle => handle;
+
         /// <summary>Checks the options. The bus is looked for by the calls that read.</summary>
         public static Subscriber Open(SubscriberOptions options) =>
             Library.With(() => new Subscriber(Opened(options), options));
@@ -211,7 +213,7 @@ namespace Lapwing
             try
             {
                 int result;
-                do result = Native.lapwing_subscriber_read(handle, raw, Wait(timeoutNs), error);
+                do result = Native.lapwing_subscriber_read(handle, raw, BeginWait(timeoutNs), error);
                 while (IsStale(result));
                 if (result == 0) Note(batch, raw);
                 else if (!LapwingException.IsNothing(result)) throw LapwingException.OfRead(result, raw, error);
@@ -263,7 +265,7 @@ namespace Lapwing
                 do
                 {
                     result = Native.lapwing_subscriber_read_one(
-                        handle, at, (UIntPtr)record.Length, Wait(timeout), &sequence, &error);
+                        handle, at, (UIntPtr)record.Length, BeginWait(timeout), &sequence, &error);
                 }
                 while (IsStale(result));
             }
