@@ -38,7 +38,8 @@ ENUMS = {
 }
 RENAMED = {"FD": "Descriptor"}
 KEYWORDS = {"event": "@event"}
-HANDLES = ("publisher", "subscriber", "cursor", "history", "books", "listener", "channel", "symbols", "wait_set")
+HANDLES = ("publisher", "subscriber", "cursor", "history", "books", "listener", "channel",
+           "symbols", "wait_set")
 
 
 def pascal(name):

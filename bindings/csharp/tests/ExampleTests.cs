@@ -51,6 +51,36 @@ static class ExampleTests
         }
     }
 
+    [Test("TwoBuses prints the records of both buses, and ends when both are closed")]
+    static void TwoBuses()
+    {
+        using (var folder = new Folder())
+        using (var a = BusTests.PublisherOf(folder["a"]))
+        using (var b = BusTests.PublisherOf(folder["b"]))
+        {
+            BusTests.Publish(a, 1, 3);
+            using (var example = StartExample("TwoBuses.exe", $"{folder["a"]} {folder["b"]}"))
+            {
+                Func<string, string> read = end =>
+                {
+                    var line = example.StandardOutput.ReadLine();
+                    while (line != null && !line.EndsWith(end)) line = example.StandardOutput.ReadLine();
+                    return line;
+                };
+                Check.Equal($"{folder["a"]}: 3 records from 1 on", read("from 1 on"));
+                BusTests.Publish(b, 1, 1);
+                Check.Equal($"{folder["b"]}: 1 records from 1 on", read("from 1 on"));
+                Check.Equal("3 and 1 records so far", read("so far"));
+                a.Close();
+                BusTests.Publish(b, 2, 1);
+                Check.Equal($"{folder["b"]}: 1 records from 2 on", read("from 2 on"));
+                b.Close();
+                Check.That(example.StandardOutput.ReadToEnd().Contains($"{folder["b"]}: Closed 2"), "b was not closed");
+                Ends(example);
+            }
+        }
+    }
+
     [Test("SquareClient calls SquareServer")]
     static void Squares()
     {
