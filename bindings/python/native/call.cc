@@ -85,7 +85,8 @@ void raise_type(const char* name, nb::handle value, const char* wanted) {
 
 std::uint64_t whole(const char* name, nb::handle value, std::uint64_t most) {
   const bool is_bool = PyBool_Check(value.ptr());
-  PyObject* const index = is_bool || !PyIndex_Check(value.ptr()) ? nullptr : PyNumber_Index(value.ptr());
+  PyObject* const index =
+      is_bool || !PyIndex_Check(value.ptr()) ? nullptr : PyNumber_Index(value.ptr());
   if (index == nullptr) {
     PyErr_Clear();
     raise_type(name, value, "an int");

@@ -388,7 +388,8 @@ void bind_channel(nb::module_& module) {
       .def("abort", &Channel::abort)
       .def("send", &Channel::send, arg("payload").none(), arg("type").none(), arg("timeout_ns"))
       .def("send_many", &Channel::send_many, arg("messages"), arg("timeout_ns"),
-           nb::sig("def send_many(self, messages: list[tuple[object, int]], timeout_ns: int) -> int"))
+           nb::sig(
+               "def send_many(self, messages: list[tuple[object, int]], timeout_ns: int) -> int"))
       .def("drain", &Channel::drain, arg("timeout_ns"))
       .def(
           "peek",

@@ -193,15 +193,13 @@ void bind_position(nb::module_& module) {
 
 void bind_event(nb::module_& module) {
   Fields<lapwing_event>(module, "Event", "What happened between two records: docs/events.md.")
-      .property(
-          "kind", "EventKind",
-          [](const lapwing_event& self) { return event_kinds.of(self.kind); })
+      .property("kind", "EventKind",
+                [](const lapwing_event& self) { return event_kinds.of(self.kind); })
       .number("sequence", &lapwing_event::sequence)
       .number("first", &lapwing_event::first, "of the missing range")
       .number("last", &lapwing_event::last, "inclusive; first - 1: nothing is missing")
       .property(
-          "cause", "Cause | None",
-          [](const lapwing_event& self) { return causes.of(self.cause); },
+          "cause", "Cause | None", [](const lapwing_event& self) { return causes.of(self.cause); },
           "why records are missing; None: none are")
       .flag("fillable", &lapwing_event::fillable, "the journal holds the range")
       .number("resume", &lapwing_event::resume, "the next sequence that is tried in the ring")
@@ -227,12 +225,9 @@ void bind_publisher_info(nb::module_& module) {
       .number("durable", &Info::durable, "the last that no power cut takes back")
       .number("source_offset", &Info::source_offset)
       .number("subscribers", &Info::subscribers)
-      .property(
-          "settled", "Settled",
-          [](const Info& self) { return settled.of(self.settled); })
-      .property(
-          "journal", "JournalState",
-          [](const Info& self) { return journal_states.of(self.journal_state); })
+      .property("settled", "Settled", [](const Info& self) { return settled.of(self.settled); })
+      .property("journal", "JournalState",
+                [](const Info& self) { return journal_states.of(self.journal_state); })
       .number("journal_errno", &Info::journal_errno)
       .number("void_first", &Info::void_first, "0 and 0: this start recorded no void")
       .number("void_last", &Info::void_last)
@@ -342,9 +337,7 @@ void bind_book_values(nb::module_& module) {
 void bind_channel_info(nb::module_& module) {
   using Info = lapwing_channel_info;
   Fields<Info>(module, "ChannelInfo", "One side of a channel.")
-      .property(
-          "role", "ChannelRole",
-          [](const Info& self) { return roles.of(self.role); })
+      .property("role", "ChannelRole", [](const Info& self) { return roles.of(self.role); })
       .number("message_bytes_max", &Info::message_bytes_max)
       .number("sent", &Info::sent)
       .number("received", &Info::received, "and released")

@@ -121,8 +121,7 @@ void bind_wait_set(nb::module_& module) {
           [](WaitSet& self, nb::handle source, std::size_t bytes) {
             return self.add(*nb::cast<Handle*>(source), source, bytes);
           },
-          arg("source"), arg("bytes"),
-          nb::sig("def add(self, source: Handle, bytes: int) -> int"))
+          arg("source"), arg("bytes"), nb::sig("def add(self, source: Handle, bytes: int) -> int"))
       .def("add_fd", &WaitSet::add_fd, arg("fd"), arg("events"))
       .def("add_timer", &WaitSet::add_timer, arg("in_ns"), arg("every_ns"))
       .def("set_timer", &WaitSet::set_timer, arg("timer"), arg("in_ns"), arg("every_ns"))
