@@ -36,6 +36,8 @@ ROWS = 4096
 PASSES = 400  # a pass takes 5 ms, and the JVM compiles for half a second: the median one is beyond that
 SINGLE_PASSES = 10
 ROUND_TRIPS = 200_000
+FRAME_PASSES = 20
+FRAME_RATE_MIN = 0.5
 # Bytes a record: what a pass allocates once, its events among them. A copied row would be 56.
 GARBAGE_MAX = 0.1
 CORES = ((0, 1), (1, 0))  # of the two sides, in turn
@@ -199,6 +201,17 @@ def table(languages, ratios, ns, garbage):
     return lines
 
 
+def frame_verdict():
+    """Of Python's Arrow batches, beside a copy of the same rows."""
+    python = driver("python", None)
+    try:
+        rate = float(pairs(python.ask(f"rate.to-arrow records={RECORDS} passes={FRAME_PASSES}")[-1])["copy"])
+    finally:
+        python.kill()
+    return (f"{'met' if rate >= FRAME_RATE_MIN else 'MISSED'}: {NAMES['python']}, to_arrow: {rate:.3f} of the rate of a "
+            f"copy, at least {FRAME_RATE_MIN:.3f}")
+
+
 def verdicts(languages, ratios, garbage):
     lines = []
     for (language, figure), budget in BUDGETS.items():
@@ -209,7 +222,7 @@ def verdicts(languages, ratios, garbage):
                      f"{'C++' if language == 'c' else 'C'}, at most {budget:.3f}")
     lines += [f"{'met' if count <= GARBAGE_MAX else 'MISSED'}: {NAMES[language]}, garbage: {count:.3f} bytes a record"
               for language, count in garbage.items()]
-    return lines
+    return lines + ([frame_verdict()] if "python" in languages else [])
 
 
 def main():
@@ -229,10 +242,11 @@ def main():
         parser.error("two cores are needed")
     try:
         ratios, ns, garbage = measure(languages, options.rounds)
+        lines = table(languages, ratios, ns, garbage) + [""] + verdicts(languages, ratios, garbage)
     except RuntimeError as error:
         print(f"languages: {error}", file=sys.stderr)
         return 1
-    print("\n".join(table(languages, ratios, ns, garbage) + [""] + verdicts(languages, ratios, garbage)))
+    print("\n".join(lines))
     if options.out:
         options.out.write_text(json.dumps({"ratios": ratios, "ns": ns, "garbage": garbage}, indent=1))
     return 0

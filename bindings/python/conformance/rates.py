@@ -92,6 +92,31 @@ def _(step: Step) -> Answers:
     return ok(ns=median_pass(step, take))
 
 
+# ---- data frames
+
+
+@step("rate.to-arrow")
+def _(step: Step) -> Answers:
+    """Records of dbn.mbp-1 as an Arrow batch, and a copy of them, in turns.
+
+    copy: the time of the copy over that of the batch, of the median pass.
+    """
+    schema = lapwing.Schema.shipped("dbn.mbp-1")
+    rows = np.zeros(step.number("records"), schema.dtype)
+    rows["action"], rows["side"] = b"T", b"B"
+    records = lapwing.Records(rows, 1, schema)
+    batches, ratios = [], []
+    for _ in range(step.number("passes") + 1):  # the first warms up
+        started = ns()
+        records.to_arrow()
+        made = ns()
+        rows.copy()
+        batches.append(made - started)
+        ratios.append((ns() - made) / batches[-1])
+    per_record = statistics.median(batches[1:]) / len(rows)
+    return ok(ns=f"{per_record:.3f}", copy=f"{statistics.median(ratios[1:]):.3f}")
+
+
 # ---- publishing
 
 

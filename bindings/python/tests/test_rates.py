@@ -13,6 +13,7 @@ PUBLISH = "directory=own records=1000 passes=2"
 ANSWERS = {
     f"rate.read {READ} rows=64": rf"ok ns={NUMBER} garbage=-",
     f"rate.take {READ}": rf"ok ns={NUMBER}",
+    "rate.to-arrow records=1000 passes=2": rf"ok ns={NUMBER} copy={NUMBER}",
     f"rate.publish {PUBLISH} rows=64": rf"ok ns={NUMBER}",
     f"rate.publish-one {PUBLISH}": rf"ok ns={NUMBER}",
 }
