@@ -31,7 +31,7 @@ def publisher(directory, **options) -> lapwing.Publisher:
 
 def follower(directory, **options) -> lapwing.Subscriber:
     """Reads everything, and ends at the close."""
-    options = {"start": lapwing.Start.oldest(), "end_at_close": True} | options
+    options = {"start": "oldest", "end_at_close": True} | options
     return lapwing.Subscriber(directory, **options)
 
 

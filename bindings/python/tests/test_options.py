@@ -143,8 +143,19 @@ def test_a_start_in_words_is_answered_with_the_starts():
                 start(wrong)
     with pytest.raises(TypeError, match=r"subscriber\.position\(\)"):
         lapwing.Start.after(5)
-    for word, number in (("live", 0), ("oldest", 1), ("snapshot", 4)):
-        assert getattr(lapwing.Start, word)().number == number
+
+
+def test_a_start_is_a_value_or_a_word(bus):
+    for start, first in (("oldest", 1), (lapwing.Start.oldest(), 1), (lapwing.Start.sequence(7), 7)):
+        with subscriber(directory=bus, start=start, end_at_close=True) as opened:
+            items = list(opened)
+        assert next(item.first for item in items if isinstance(item, lapwing.Records)) == first
+    for start in ("live", lapwing.Start.live(), None):
+        with subscriber(directory=bus, **{"start": start} if start else {}) as opened:
+            items = [opened.read(timeout=30) for _ in range(2)]
+        assert not any(isinstance(item, lapwing.Records) for item in items)
+    with subscriber(directory=bus, start="snapshot", end_at_close=True) as opened:
+        assert "no-snapshot" in [getattr(item, "kind", "") for item in opened]
 
 
 def test_timeouts_of_reads_are_checked(bus):
