@@ -15,6 +15,7 @@ mod rows;
 mod step;
 mod storage;
 mod subscriber;
+mod symbols;
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
@@ -36,6 +37,7 @@ fn run(step: &Step, objects: &Objects) -> Answer {
         "books" => books::run(verb, step, objects),
         "listener" => channels::listener(verb, step, objects),
         "channel" => channels::channel(verb, step, objects),
+        "symbols" => symbols::run(verb, step, objects),
         "misuse" => misuse::run(verb, step),
         "rate" => rates::run(verb, step),
         _ => Err(Failure::Unsupported),

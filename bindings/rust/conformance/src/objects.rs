@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lapwing::{
     Books, Call, Consumer, Cursor, Duplex, History, Interrupter, Listener, Position, Producer,
-    Publisher, Subscriber, View,
+    Publisher, Subscriber, Symbols, View,
 };
 
 use crate::answer::{ok, Answer, Failure};
@@ -76,6 +76,7 @@ pub struct Objects {
     pub books: Named<Books>,
     pub listeners: Named<Listener>,
     pub sides: Named<Side>,
+    pub symbols: Named<Symbols>,
     /// In the order of their starts, of all channels; the first is number 1.
     started: Mutex<Vec<Call>>,
     /// Calls of the other side; a one-way message is none.

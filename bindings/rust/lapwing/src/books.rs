@@ -3,8 +3,9 @@
 use lapwing_sys as sys;
 
 use crate::batch::Batch;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Result};
 use crate::handle::Handle;
+use crate::memory::all;
 
 /// An instrument of a publisher of the feed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -242,30 +243,6 @@ impl Books {
         })?;
         Ok(orders.iter().map(Order::from).collect())
     }
-}
-
-/// Calls again with more memory, until everything fits.
-fn all<T: Clone + Default>(
-    mut list: impl FnMut(&mut [T], &mut usize) -> Result<()>,
-) -> Result<Vec<T>> {
-    let mut found = vec![T::default(); 16];
-    loop {
-        let mut count = 0;
-        match list(&mut found, &mut count) {
-            Err(error) if is_too_small(&error) && count > found.len() => {
-                found.resize(count, T::default());
-            }
-            done => {
-                done?;
-                found.truncate(count);
-                return Ok(found);
-            }
-        }
-    }
-}
-
-fn is_too_small(error: &Error) -> bool {
-    error.code() == Code::TooSmall
 }
 
 impl Side {

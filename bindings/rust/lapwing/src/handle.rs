@@ -49,6 +49,7 @@ resource!(lapwing_history, lapwing_history_destroy);
 resource!(lapwing_books, lapwing_books_destroy);
 resource!(lapwing_listener, lapwing_listener_destroy, lapwing_listener_interrupt);
 resource!(lapwing_channel, lapwing_channel_destroy, lapwing_channel_interrupt);
+resource!(lapwing_symbols, lapwing_symbols_destroy);
 
 struct Owned<T: Resource> {
     pointer: NonNull<T>,

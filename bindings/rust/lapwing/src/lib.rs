@@ -30,6 +30,7 @@
 //! | [`Subscriber`] | reads one: [`Batch`]es of rows, [`Items`], single records, a `Stream` |
 //! | [`Cursor`] | keeps how far a program has read, on disk |
 //! | [`History`] | reads the journal by sequence, and maps it |
+//! | [`Symbols`] | which instrument a symbol stands for, by date |
 //! | [`Books`] | order books of a bus of `dbn.mbo` |
 //! | [`Schema`], [`record!`] | what records are |
 //! | [`Producer`], [`Consumer`], [`Duplex`], [`Listener`] | channels to one other process |
@@ -59,6 +60,7 @@ mod handle;
 mod history;
 mod items;
 pub mod log;
+mod memory;
 mod numbered;
 mod options;
 mod position;
@@ -69,6 +71,7 @@ mod schema;
 #[cfg(feature = "tokio")]
 mod stream;
 mod subscriber;
+mod symbols;
 mod text;
 mod timeout;
 mod types;
@@ -96,6 +99,7 @@ pub use schema::{Field, FieldType, Role, Schema, Unit, Value};
 #[cfg(feature = "tokio")]
 pub use stream::ItemStream;
 pub use subscriber::{Ages, OnGap, Start, Subscriber, SubscriberInfo, SubscriberOptions, Wait};
+pub use symbols::{SymbolMapping, Symbols};
 pub use timeout::{Timeout, FOREVER, NOW};
 pub use types::Row;
 
