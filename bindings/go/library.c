@@ -26,7 +26,8 @@
   F(channel_send) F(channel_drain) F(channel_peek) F(channel_release)                              \
   F(channel_start) F(channel_finish) F(channel_finish_any) F(channel_cancel) F(channel_next)       \
   F(channel_reply) F(channel_arm) F(channel_fd) F(channel_inspect)                                 \
-  F(channel_interrupt) F(channel_close) F(channel_destroy)
+  F(channel_interrupt) F(channel_close) F(channel_destroy)                                         \
+  F(symbols_open) F(symbols_find) F(symbols_name) F(symbols_list) F(symbols_destroy)
 
 #if defined(__x86_64__)
 #define JUMP(target) "  jmp *" target "(%rip)\n"

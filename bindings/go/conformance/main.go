@@ -110,10 +110,14 @@ func destroy(d *driver, s step) []string {
 	if !isOne {
 		return misuse()
 	}
-	d.mu.Lock()
-	delete(d.things, s.text("on"))
-	d.mu.Unlock()
+	d.forget(s.text("on"))
 	return answer(handle.Close())
+}
+
+func (d *driver) forget(name string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.things, name)
 }
 
 // opened keeps a handle that was made, under the name that the step gives it.
