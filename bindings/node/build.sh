@@ -18,7 +18,7 @@ fi
 mkdir -p "$out"
 cd "$out"
 rm -rf dist src tests examples conformance
-cp -r "$here/src" "$here/tests" "$here/examples" "$here/conformance" "$here/tsconfig.json" .
+cp -r "$here/src" "$here/tests" "$here/examples" "$here/conformance" "$here/tsconfig.json" "$here/README.md" .
 if ! cmp -s "$here/package.json" package.json || [ ! -d node_modules ]; then
   cp "$here/package.json" .
   npm install --no-package-lock --no-audit --no-fund --loglevel=error

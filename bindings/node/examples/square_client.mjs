@@ -10,6 +10,7 @@ const REPLY = 2;
 const [path, ...numbers] = process.argv.slice(2);
 const duplex = await Duplex.connect(path, { retryMs: 10_000 });
 
+/** @param {bigint} n */
 async function square(n) {
   const payload = Buffer.alloc(8);
   payload.writeBigInt64LE(n);

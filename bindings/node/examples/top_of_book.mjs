@@ -6,6 +6,8 @@ import { Books, NO_PRICE, Start, Subscriber } from 'lapwing';
 
 const [directory, publisherId, instrumentId] = process.argv.slice(2);
 const key = { publisherId: Number(publisherId), instrumentId: Number(instrumentId) };
+
+/** @param {import('lapwing').Level} level */
 const text = ({ price, size }) => (price === NO_PRICE ? '-' : `${Number(price) / 1e9} x ${size}`);
 
 // The state of the newest checkpoint, then every record after it.

@@ -63,6 +63,7 @@ export interface ResetEvent extends EventOf<'reset'>, Introduction {}
 
 /** The state is complete, as of `sequence`. */
 export interface SnapshotCompleteEvent extends EventOf<'snapshot-complete'> {
+  /** Of the state that was loaded. */
   readonly fold: string;
   readonly stateEntries: bigint;
   /** The gap that the state covers; undefined at the start. */

@@ -109,6 +109,40 @@ for (const [name, open] of Object.entries(SOURCES)) {
   });
 }
 
+test('Two buses and a timer take turns in one thread', async (t) => {
+  const directories = ['a', 'b'].map((name) => join(folder(t), name));
+  const publishers = await Promise.all(directories.map((directory) => publisherOf(t, directory)));
+  const seen = [];
+  let caughtUp = 0;
+  const follow = async (directory, name) => {
+    const subscriber = Subscriber.open({ directory, endAtClose: true });
+    t.after(() => subscriber.destroy());
+    for await (const item of subscriber) {
+      if (item.type === 'caught-up') ++caughtUp;
+      if (item.type === 'records') seen.push(`${name}${item.first}`);
+    }
+    seen.push(`${name} closed`);
+  };
+  const followed = Promise.all(directories.map((directory, index) => follow(directory, 'ab'[index])));
+  let ticks = 0;
+  const timer = setInterval(() => ++ticks, 1);
+  t.after(() => clearInterval(timer));
+  while (caughtUp < 2) await new Promise(setImmediate);
+  const expected = [];
+  for (let n = 1; n <= 5; ++n) {
+    for (const [index, publisher] of publishers.entries()) {
+      publisher.tryPublish(records(n, 1));
+      expected.push(`${'ab'[index]}${n}`);
+      while (seen.length < expected.length) await new Promise(setImmediate); // neither bus holds up the other one
+    }
+  }
+  assert.deepEqual(seen, expected);
+  assert.ok(ticks > 0, 'void: the timer had no turn');
+  for (const publisher of publishers) await publisher.close();
+  await followed;
+  assert.deepEqual(seen.slice(-2).sort(), ['a closed', 'b closed']);
+});
+
 test('An abort ends the wait for an item, and a later iteration has it', async (t) => {
   const directory = join(folder(t), 'bus');
   const publisher = await publisherOf(t, directory);
