@@ -51,7 +51,9 @@ install_rust() {
 }
 run_rust() { target/debug/publish "$1" 10; }
 install_go() {
-  go mod init publish && go mod edit -require=lapwing@v0.0.0 "-replace=lapwing=$bindings/go" &&
+  local module
+  module=$(cd "$bindings/go" && go list -m) &&
+    go mod init publish && go mod edit "-require=$module@v0.0.0" "-replace=$module=$bindings/go" &&
     cp "$bindings/go/examples/publish/main.go" . && go build -o publish .
 }
 run_go() { ./publish "$1" 10; }
