@@ -7,12 +7,13 @@
 # one that the package supports. So a second root with a compiler builds the wheel for that Python; the
 # libraries in it are this machine's. The wheel for this machine's Python must be tagged manylinux_2_36.
 #
-# Needs root, debootstrap, a mirror of Debian among apt's sources, and PyPI. LAPWING_LIBRARY is the library.
+# Needs root, debootstrap, a mirror of Debian among apt's sources, and PyPI. The library is LAPWING_LIBRARY,
+# by default that of the build in LAPWING_BUILD_DIR, build/release.
 # Exit: 0 done; 77 SKIPPED: the last line says what the machine lacks; 1 anything else.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-library=$(realpath -s "${LAPWING_LIBRARY:-$root/build/release/liblapwing.so.1}")
+library=$(realpath -s "${LAPWING_LIBRARY:-${LAPWING_BUILD_DIR:-$root/build/release}/liblapwing.so.1}")
 export LAPWING_LIBRARY="$library"
 
 suite=trixie
