@@ -20,7 +20,7 @@
 //
 // # Handles
 //
-// A handle (Publisher, Subscriber, Cursor, History, Books, Listener, Producer, Consumer, Duplex)
+// A handle (Publisher, Subscriber, Cursor, History, Books, Listener, Producer, Consumer, Duplex, WaitSet)
 // serves one call at a time, of any goroutine. A call that overlaps another one is answered with
 // [ErrMisuse]. Interrupt and Close may be called at any time: both end the wait under way. Close gives
 // everything back, and waits for no disk and no peer. What the garbage collector finds open it closes,

@@ -20,6 +20,7 @@ type core[P comparable] struct {
 	interrupt func(P)    // nil: it has no waits
 	destroy   func(P)    // waits for nothing
 	waiting   atomic.Bool
+	member    atomic.Pointer[membership] // of a wait set, if it is in one
 }
 
 // expire is called when the context that is watched is done.
@@ -44,10 +45,15 @@ func (k *core[P]) free() bool {
 	c := k.c
 	k.c = none
 	k.mu.Unlock()
-	if c != none {
+	switch m := k.member.Swap(nil); {
+	case c == none:
+		return false
+	case m != nil:
+		m.set.leave(func() { k.destroy(c) })
+	default:
 		k.destroy(c)
 	}
-	return c != none
+	return true
 }
 
 func (k *core[P]) leaked() {
@@ -64,6 +70,7 @@ func (k *core[P]) leaked() {
 type handle[P comparable] struct {
 	*core[P]
 	busy    sync.Mutex  // held during a call; Close waits for it
+	inSet   *membership // during a call
 	closing atomic.Bool // Close was called
 	asked   atomic.Bool // Interrupt was called, and no wait has answered yet
 	watched <-chan struct{}
@@ -78,7 +85,7 @@ func (h *handle[P]) own(c P, what string, interrupt, destroy func(P)) {
 	h.cleanup = runtime.AddCleanup(h, (*core[P]).leaked, h.core)
 }
 
-// begin takes the handle for a call. h.busy.Unlock() ends that.
+// begin takes the handle for a call, which end ends.
 func (h *handle[P]) begin() error {
 	if h.core == nil {
 		return misuse("this handle was never opened")
@@ -93,8 +100,31 @@ func (h *handle[P]) begin() error {
 		h.busy.Unlock()
 		return closedHandle(h.what)
 	}
+	if m := h.member.Load(); m != nil {
+		if !m.set.beginSource() {
+			h.busy.Unlock()
+			return misuse("this %s cannot be called: its wait set waits. Call it after Wait has returned", h.what)
+		}
+		h.inSet = m
+	}
 	h.failure.code, h.failure.sys_errno, h.failure.message[0] = 0, 0, 0
 	return nil
+}
+
+// membership is where the handle keeps its place in a wait set.
+func (h *handle[P]) membership() *atomic.Pointer[membership] {
+	if h.core == nil { // it was never opened
+		return new(atomic.Pointer[membership])
+	}
+	return &h.member
+}
+
+func (h *handle[P]) end() {
+	if h.inSet != nil {
+		h.inSet.set.endSource()
+		h.inSet = nil
+	}
+	h.busy.Unlock()
 }
 
 // call performs a call that does not wait.
@@ -102,7 +132,7 @@ func (h *handle[P]) call(f func(P, *C.lapwing_error) C.lapwing_result) error {
 	if err := h.begin(); err != nil {
 		return err
 	}
-	defer h.busy.Unlock()
+	defer h.end()
 	return failure(f(h.c, &h.failure), &h.failure)
 }
 
@@ -113,7 +143,7 @@ func (h *handle[P]) wait(ctx context.Context,
 	if err := h.begin(); err != nil {
 		return err
 	}
-	defer h.busy.Unlock()
+	defer h.end()
 	if ctx != NoWait {
 		h.watch(ctx)
 		h.waiting.Store(true) // before the check: expire reads it after ctx is done

@@ -27,7 +27,10 @@
   F(channel_start) F(channel_finish) F(channel_finish_any) F(channel_cancel) F(channel_next)       \
   F(channel_reply) F(channel_arm) F(channel_fd) F(channel_inspect)                                 \
   F(channel_interrupt) F(channel_close) F(channel_destroy)                                         \
-  F(symbols_open) F(symbols_find) F(symbols_name) F(symbols_list) F(symbols_destroy)
+  F(symbols_open) F(symbols_find) F(symbols_name) F(symbols_list) F(symbols_destroy)               \
+  F(wait_set_open) F(wait_set_add_subscriber) F(wait_set_add_channel)                              \
+  F(wait_set_add_listener) F(wait_set_add_fd) F(wait_set_add_timer) F(wait_set_set_timer)          \
+  F(wait_set_remove) F(wait_set_wait) F(wait_set_interrupt) F(wait_set_destroy)
 
 #if defined(__x86_64__)
 #define JUMP(target) "  jmp *" target "(%rip)\n"

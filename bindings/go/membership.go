@@ -1,0 +1,80 @@
+package lapwing
+
+// #include "calls.h"
+import "C"
+
+import "sync"
+
+// membership is a handle's place in a wait set.
+type membership struct {
+	set *setUse
+	id  C.uint64_t // of the source in the set
+}
+
+// setUse orders the calls of a wait set and of its sources. In C, a wait of the set uses all its sources: no
+// call of a source may overlap it, and no source may be destroyed during it. In Go a call is refused, and a
+// Close at any time interrupts the wait, which continues after it.
+type setUse struct {
+	interrupt func()
+
+	mu        sync.Mutex
+	changed   sync.Cond
+	inCall    bool // a call of the set in C is under way
+	isWait    bool // and it waits
+	inSources int  // calls of sources that are under way
+	leaving   int  // sources that are to be destroyed
+}
+
+// beginCall begins a call of the set. false: a wait cannot begin, since a source is in a call.
+func (u *setUse) beginCall(isWait bool) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for u.leaving > 0 {
+		u.changed.Wait()
+	}
+	if isWait && u.inSources > 0 {
+		return false
+	}
+	u.inCall, u.isWait = true, isWait
+	return true
+}
+
+func (u *setUse) endCall() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.inCall, u.isWait = false, false
+	u.changed.Broadcast()
+}
+
+// beginSource begins a call of a source. false: the set waits.
+func (u *setUse) beginSource() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.isWait {
+		return false
+	}
+	u.inSources++
+	return true
+}
+
+func (u *setUse) endSource() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.inSources--
+}
+
+// leave destroys a source, or the set itself, while no call of the set is under way.
+func (u *setUse) leave(destroy func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.leaving++
+	if u.isWait {
+		u.interrupt()
+	}
+	for u.inCall {
+		u.changed.Wait()
+	}
+	destroy()
+	u.leaving--
+	u.changed.Broadcast()
+}
