@@ -12,7 +12,7 @@ type Item struct {
 	Sequence  uint64 // of the record, or the event's
 	Row       []byte // the record, or the entry; until the loop's next turn
 	Conflated uint64 // how many older records this one stands for besides itself
-	Event     *Event
+	Event     *Event // nil of a record and of an entry
 	types     *rowTypes
 }
 
@@ -38,6 +38,28 @@ func (s *Subscriber) Items(ctx context.Context) iter.Seq2[Item, error] {
 			}
 			if err != nil {
 				yield(Item{}, err)
+				return
+			}
+		}
+	}
+}
+
+// ItemOf is an Item with its row as a T.
+type ItemOf[T any] struct {
+	Item
+	Record T // the record, or the entry; zero of an event
+}
+
+// ItemsOf yields what Items yields, with records as Ts. A record that is not a T ends the loop with the error
+// of RecordOf. It is for buses whose records and entries are of one type.
+func ItemsOf[T any](ctx context.Context, s *Subscriber) iter.Seq2[ItemOf[T], error] {
+	return func(yield func(ItemOf[T], error) bool) {
+		for item, err := range s.Items(ctx) {
+			typed := ItemOf[T]{Item: item}
+			if err == nil && item.Kind != BatchEvent {
+				typed.Record, err = RecordOf[T](item)
+			}
+			if !yield(typed, err) || err != nil {
 				return
 			}
 		}

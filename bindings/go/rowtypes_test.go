@@ -75,6 +75,35 @@ func TestABusThatIsNotDescribedTakesEveryTypeOfItsSize(t *testing.T) {
 	}
 }
 
+func TestItemsAreReadAsTheStructsOfTheBusAndNoOthers(t *testing.T) {
+	directory := t.TempDir()
+	p := openPublisher(t, directory)
+	publish(t, p, quotes(1, 3))
+	shutdown(t, p)
+	var read []quote
+	for item, err := range lapwing.ItemsOf[quote](within(t), openSubscriber(t, fromOldest(directory))) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if item.Event == nil {
+			read = append(read, item.Record)
+		}
+	}
+	if !slices.Equal(read, quotes(1, 3)) {
+		t.Fatal(read)
+	}
+	var ends []error
+	for item, err := range lapwing.ItemsOf[other](within(t), openSubscriber(t, fromOldest(directory))) {
+		if err != nil || item.Event == nil {
+			ends = append(ends, err)
+		}
+	}
+	if len(ends) != 1 {
+		t.Fatal(ends)
+	}
+	refusedAs(t, ends[0], moved)
+}
+
 func TestRowsAreReadAsTheStructsOfTheBusAndNoOthers(t *testing.T) {
 	directory := t.TempDir()
 	p := openPublisher(t, directory)

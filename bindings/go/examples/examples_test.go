@@ -3,6 +3,9 @@ package examples
 import (
 	"bufio"
 	"context"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -127,9 +130,9 @@ func TestAClientCallsAServer(t *testing.T) {
 	}
 }
 
-// TestTheReadmesProgramRuns builds the program of README.md outside of this module, as it says to, with
-// the library's path linked in.
-func TestTheReadmesProgramRuns(t *testing.T) {
+// readmeProgram returns the program of README.md.
+func readmeProgram(t *testing.T) string {
+	t.Helper()
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -139,6 +142,39 @@ func TestTheReadmesProgramRuns(t *testing.T) {
 	if !found {
 		t.Fatal("README.md has no program")
 	}
+	return source
+}
+
+// The README promises a short main loop: from the open to the loop's end.
+const loopLinesMax = 15
+
+func TestTheReadmesLoopIsShort(t *testing.T) {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "main.go", readmeProgram(t), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, last := 0, 0
+	ast.Inspect(file, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.SelectorExpr:
+			if node.Sel.Name == "OpenSubscriber" {
+				first = files.Position(node.Pos()).Line
+			}
+		case *ast.RangeStmt:
+			last = files.Position(node.End()).Line
+		}
+		return true
+	})
+	if lines := last - first + 1; first == 0 || last < first || lines > loopLinesMax {
+		t.Fatalf("the loop of README.md has %d lines, from %d to %d", lines, first, last)
+	}
+}
+
+// TestTheReadmesProgramRuns builds the program of README.md outside of this module, as it says to, with
+// the library's path linked in.
+func TestTheReadmesProgramRuns(t *testing.T) {
+	source := readmeProgram(t)
 	directory, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
@@ -156,6 +192,7 @@ func TestTheReadmesProgramRuns(t *testing.T) {
 	for _, arguments := range [][]string{
 		{"mod", "init", "mine"},
 		{"mod", "edit", "-require=" + module + "@v0.0.0", "-replace=" + module + "=" + directory},
+		{"vet", "."},
 		{"build", "-o", "mine", "-ldflags", "-X " + module + ".libraryPath=" + os.Getenv("LAPWING_LIBRARY")},
 	} {
 		command := exec.Command("go", arguments...)
