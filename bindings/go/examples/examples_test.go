@@ -102,6 +102,20 @@ func TestPublishPublishesWhatItDescribes(t *testing.T) {
 	}
 }
 
+func TestTwoBusesAreReadInOneGoroutine(t *testing.T) {
+	publisher := build(t, "publish")
+	es, nq := filepath.Join(t.TempDir(), "es"), filepath.Join(t.TempDir(), "nq")
+	run(t, publisher, es, "25")
+	run(t, publisher, nq, "3")
+	said := run(t, build(t, "twobuses"), es, nq)
+	for _, line := range []string{"es: session 1", "es: record 25 of 24 bytes", "es: closed 25",
+		"nq: session 1", "nq: record 3 of 24 bytes", "nq: closed 3"} {
+		if strings.Count(said, line+"\n") != 1 {
+			t.Errorf("%q is not once in %q", line, said)
+		}
+	}
+}
+
 func TestAClientCallsAServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "squares")
 	server := exec.Command(build(t, "squareserver"), path)
