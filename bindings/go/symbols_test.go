@@ -2,6 +2,7 @@ package lapwing_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -108,15 +109,22 @@ func TestSymbolsOfAFeedWithoutMetadataAreEmpty(t *testing.T) {
 }
 
 func TestSymbolsAreReadBySeveralGoroutines(t *testing.T) {
-	symbols := busSymbols(t, dbnMetadata(rolled))
+	const count = 2000 // a List of them takes long enough to overlap another one
+	var many []lapwing.SymbolMapping
+	for id := range uint32(count) {
+		many = append(many, lapwing.SymbolMapping{
+			Symbol: fmt.Sprintf("S%04d", id), InstrumentID: id, StartDate: 20240101, EndDate: 20250101})
+	}
+	symbols := busSymbols(t, dbnMetadata(many))
 	var all sync.WaitGroup
 	for range 4 {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			for range 1000 {
-				if id, ok := symbols.Find("AIG", utcNs(2024, 5, 1)); !ok || id != 1 {
-					t.Error(id, ok)
+			for range 20 {
+				id, ok := symbols.Find("S1999", utcNs(2024, 5, 1))
+				if listed := symbols.List(); !ok || id != 1999 || !slices.Equal(listed, many) {
+					t.Error(id, ok, len(listed))
 					return
 				}
 			}
