@@ -5,7 +5,7 @@
 //! range that it missed, from the journal, and then the records.
 //!
 //! ```no_run
-//! use lapwing::{Item, Publisher, PublisherOptions, Start, Subscriber, SubscriberOptions, FOREVER};
+//! use lapwing::prelude::*;
 //!
 //! # fn main() -> lapwing::Result<()> {
 //! let options = PublisherOptions::new("./quotes").record_bytes(16);
@@ -64,6 +64,7 @@ mod memory;
 mod numbered;
 mod options;
 mod position;
+pub mod prelude;
 mod publisher;
 #[doc(hidden)]
 pub mod record;
