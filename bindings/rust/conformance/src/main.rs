@@ -12,6 +12,7 @@ mod objects;
 mod passes;
 mod rates;
 mod rows;
+mod sets;
 mod step;
 mod storage;
 mod subscriber;
@@ -38,6 +39,7 @@ fn run(step: &Step, objects: &Objects) -> Answer {
         "listener" => channels::listener(verb, step, objects),
         "channel" => channels::channel(verb, step, objects),
         "symbols" => symbols::run(verb, step, objects),
+        "set" => sets::run(verb, step, objects),
         "misuse" => misuse::run(verb, step),
         "rate" => rates::run(verb, step),
         _ => Err(Failure::Unsupported),

@@ -7,11 +7,13 @@ use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
-use std::sync::{Arc, Weak};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use lapwing_sys as sys;
 
-use crate::error::{check, library, Error, Result};
+use crate::error::{check, library, Code, Error, Result};
+use crate::wait_set::{turn, Core};
 
 /// An opaque type of lapwing.h.
 pub(crate) trait Resource: 'static {
@@ -50,10 +52,86 @@ resource!(lapwing_books, lapwing_books_destroy);
 resource!(lapwing_listener, lapwing_listener_destroy, lapwing_listener_interrupt);
 resource!(lapwing_channel, lapwing_channel_destroy, lapwing_channel_interrupt);
 resource!(lapwing_symbols, lapwing_symbols_destroy);
+resource!(lapwing_wait_set, lapwing_wait_set_destroy, lapwing_wait_set_interrupt);
+
+/// The wait set that a handle is in, if it is in one.
+#[derive(Default)]
+pub(crate) struct Membership {
+    is_in_a_set: AtomicBool, // for calls, which are mostly of handles in none
+    place: Mutex<Option<Place>>,
+}
+
+#[derive(Clone)]
+struct Place {
+    set: Weak<Mutex<Core>>,
+    source: u64,
+}
+
+impl Membership {
+    #[inline]
+    pub(crate) fn is_in_a_set(&self) -> bool {
+        // Pairs with leave(): a call that finds no set comes after the set's last use of the handle.
+        self.is_in_a_set.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn enter(&self, set: &Arc<Mutex<Core>>, source: u64) {
+        *self.place() = Some(Place { set: Arc::downgrade(set), source });
+        self.is_in_a_set.store(true, Ordering::Release);
+    }
+
+    /// Behind the set's last use of the handle.
+    pub(crate) fn leave(&self) {
+        *self.place() = None;
+        self.is_in_a_set.store(false, Ordering::Release);
+    }
+
+    fn place(&self) -> MutexGuard<'_, Option<Place>> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs a call while no other thread uses the set. Error: misuse.
+    #[cold]
+    fn in_turn<R>(&self, call: impl FnOnce() -> Result<R>) -> Result<R> {
+        let set = self.place().as_ref().and_then(|place| place.set.upgrade());
+        let Some(set) = set else {
+            return Err(Error::new(
+                Code::Misuse,
+                "another thread drops the wait set of this handle. End that first.",
+            ));
+        };
+        let _turn = turn(&set)?;
+        call()
+    }
+
+    /// For a handle that is dropped. A set that another thread uses drops it later.
+    #[cold]
+    fn drop_out(&self) {
+        let place = self.place().clone();
+        if let Some((set, source)) =
+            place.and_then(|place| Some((place.set.upgrade()?, place.source)))
+        {
+            if let Ok(mut core) = turn(&set) {
+                let _ = core.remove(source); // it fails in a forked child
+            }
+        }
+    }
+}
+
+/// What a wait set keeps of a handle.
+pub(crate) trait Member: Send + Sync {
+    fn membership(&self) -> &Membership;
+}
+
+impl<T: Resource> Member for Owned<T> {
+    fn membership(&self) -> &Membership {
+        &self.membership
+    }
+}
 
 struct Owned<T: Resource> {
     pointer: NonNull<T>,
     library: &'static sys::Lapwing,
+    membership: Membership,
 }
 
 // SAFETY: any thread may use a handle, one at a time (rule 4 of lapwing.h): Handle is not Sync.
@@ -82,7 +160,8 @@ impl<T: Resource> Handle<T> {
         let mut pointer = ptr::null_mut();
         check(|error| open(library, &mut pointer, error))?;
         let pointer = NonNull::new(pointer).expect("an open that succeeds gives a handle");
-        Ok(Handle { owned: Arc::new(Owned { pointer, library }), not_sync: PhantomData })
+        let owned = Owned { pointer, library, membership: Membership::default() };
+        Ok(Handle { owned: Arc::new(owned), not_sync: PhantomData })
     }
 
     /// A call with this handle, and what it writes in case of an error.
@@ -91,13 +170,34 @@ impl<T: Resource> Handle<T> {
         &self,
         call: impl FnOnce(&sys::Lapwing, *mut T, *mut sys::lapwing_error) -> sys::lapwing_result,
     ) -> Result<()> {
-        check(|error| call(self.owned.library, self.owned.pointer.as_ptr(), error))
+        self.alone(|pointer| check(|error| call(self.owned.library, pointer, error)))
     }
 
-    /// A call that has no words for errors.
+    /// Uses the handle while no wait set does.
     #[inline]
-    pub(crate) fn bare<R>(&self, call: impl FnOnce(&sys::Lapwing, *mut T) -> R) -> R {
-        call(self.owned.library, self.owned.pointer.as_ptr())
+    pub(crate) fn alone<R>(&self, work: impl FnOnce(*mut T) -> Result<R>) -> Result<R> {
+        let work = || work(self.owned.pointer.as_ptr());
+        match self.owned.membership.is_in_a_set() {
+            true => self.owned.membership.in_turn(work),
+            false => work(),
+        }
+    }
+
+    /// For the wait set that the handle enters.
+    pub(crate) fn pointer(&self) -> *mut T {
+        self.owned.pointer.as_ptr()
+    }
+
+    pub(crate) fn member(&self) -> Arc<dyn Member> {
+        Arc::clone(&self.owned) as Arc<dyn Member>
+    }
+}
+
+impl<T: Resource> Drop for Handle<T> {
+    fn drop(&mut self) {
+        if self.owned.membership.is_in_a_set() {
+            self.owned.membership.drop_out();
+        }
     }
 }
 
@@ -125,7 +225,7 @@ impl<T: Waits> Interrupt for Owned<T> {
     }
 }
 
-/// Ends the waits of a publisher, subscriber, listener or channel from any thread.
+/// Ends the waits of a publisher, subscriber, listener, channel or wait set from any thread.
 ///
 /// It does not keep its handle open. In a signal handler it may be used while the handle is certain
 /// to live: if it were dropped at that moment, the handler would free it.

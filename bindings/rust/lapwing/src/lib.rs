@@ -34,6 +34,7 @@
 //! | [`Books`] | order books of a bus of `dbn.mbo` |
 //! | [`Schema`], [`record!`] | what records are |
 //! | [`Producer`], [`Consumer`], [`Duplex`], [`Listener`] | channels to one other process |
+//! | [`WaitSet`] | waits for several of them in one thread |
 //! | [`log`] | the lines that publishers log |
 //!
 //! **Threads.** One thread at a time uses a handle, any thread: handles are `Send` and not `Sync`.
@@ -76,6 +77,7 @@ mod symbols;
 mod text;
 mod timeout;
 mod types;
+mod wait_set;
 
 pub use batch::{Batch, Chunk, Rows};
 pub use books::{Book, BookKey, Books, BooksInfo, Level, Order, Side as BookSide};
@@ -103,6 +105,7 @@ pub use subscriber::{Ages, OnGap, Start, Subscriber, SubscriberInfo, SubscriberO
 pub use symbols::{SymbolMapping, Symbols};
 pub use timeout::{Timeout, FOREVER, NOW};
 pub use types::Row;
+pub use wait_set::{Ready, SourceId, SourceKind, WaitSet, Waitable};
 
 /// The library that is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
-//! What most programs use: `use lapwing::prelude::*;`. It has no `Result` and no `Error`, which would
-//! hide those of the program.
+//! The names that most programs use: `use lapwing::prelude::*;`. `Result` and `Error` are not among them,
+//! since they would shadow those of the program.
 
 pub use crate::{
     Batch, ChannelOptions, Chunk, Code, Consumer, Cursor, Duplex, Event, EventKind, History, Item,
     Listener, OnGap, Producer, Publisher, PublisherOptions, Record, Row, Schema, Start, Subscriber,
-    SubscriberOptions, Symbols, Wait, FOREVER, NOW,
+    SubscriberOptions, Symbols, Wait, WaitSet, FOREVER, NOW,
 };

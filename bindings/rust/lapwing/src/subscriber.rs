@@ -280,7 +280,7 @@ pub struct SubscriberInfo {
 /// They may be mixed; each goes on where the last one ended.
 #[derive(Debug)]
 pub struct Subscriber {
-    handle: Handle<sys::lapwing_subscriber>,
+    pub(crate) handle: Handle<sys::lapwing_subscriber>,
     #[cfg_attr(not(feature = "tokio"), allow(dead_code))]
     pub(crate) conflates_every: Option<Duration>,
     fold: String,

@@ -13,7 +13,7 @@ use crate::timeout::Timeout;
 
 #[derive(Debug)]
 pub struct Listener {
-    handle: Handle<sys::lapwing_listener>,
+    pub(crate) handle: Handle<sys::lapwing_listener>,
 }
 
 impl Listener {
@@ -65,8 +65,8 @@ impl Listener {
         let timeout = timeout.into();
         options.with_c(|given| {
             // SAFETY: the call copies the options.
-            let handle = Handle::open(|library, place, error| unsafe {
-                self.handle.bare(|_, listener| {
+            let handle = self.handle.alone(|listener| {
+                Handle::open(|library, place, error| unsafe {
                     library.lapwing_listener_accept(
                         listener,
                         E::ROLE.number(),

@@ -71,7 +71,7 @@ pub struct ChannelInfo {
 /// What the three kinds of ends have in common.
 #[derive(Debug)]
 pub struct Channel {
-    handle: Handle<sys::lapwing_channel>,
+    pub(crate) handle: Handle<sys::lapwing_channel>,
 }
 
 impl Channel {
