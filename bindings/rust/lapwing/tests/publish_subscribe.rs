@@ -167,6 +167,7 @@ fn a_subscriber_of_another_record_is_refused_by_the_field() {
     let mut items = subscriber.items::<Other>(FOREVER);
     let error = items.find_map(|item| item.err()).unwrap();
     assert_eq!(error.code(), Code::RecordSize);
+    assert!(error.message().contains("desk.quote version 1: field"), "{error}");
     assert!(error.message().contains("quantity") || error.message().contains("size"), "{error}");
     assert!(items.next().is_none());
 }

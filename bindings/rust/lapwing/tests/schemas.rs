@@ -1,8 +1,8 @@
 //! What records are: as the library says, and as a struct describes it.
 
 use lapwing::{
-    dbn::Mbo, Code, Field, FieldType, Publisher, PublisherOptions, Record, Role, Schema, Unit,
-    Value, FOREVER,
+    dbn::Mbo, Batch, Code, Field, FieldType, Publisher, PublisherOptions, Record, Role, Schema,
+    Subscriber, SubscriberOptions, Unit, Value, FOREVER,
 };
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -73,6 +73,27 @@ fn a_bus_describes_its_records_as_their_struct_does() {
     assert_eq!(schema.record_bytes as usize, size_of::<Signal>());
     assert_eq!(schema.fields, Signal::fields());
     assert_eq!(schema.text, Signal::schema_text());
+}
+
+#[test]
+fn a_schema_of_a_bus_is_an_option_of_the_next_bus_and_of_its_subscribers() {
+    let directory = tempfile::tempdir().unwrap();
+    let [first, second] = ["first", "second"].map(|name| directory.path().join(name));
+    let _first = Publisher::open(&PublisherOptions::of::<Signal>(&first), FOREVER).unwrap();
+    let schema = Schema::of_bus(&first).unwrap();
+    let options = PublisherOptions::new(&second).schema(&schema);
+    let _second = Publisher::open(&options, FOREVER).unwrap();
+    assert_eq!(Schema::of_bus(&second).unwrap().text, schema.text);
+
+    let open_mbo = PublisherOptions::new(directory.path().join("mbo")).schema_name("dbn.mbo");
+    let _mbo = Publisher::open(&open_mbo, FOREVER).unwrap();
+    let options = |bus| SubscriberOptions::new(directory.path().join(bus)).expect(&schema);
+    let first_read = |bus| {
+        let mut batch = Batch::new(1);
+        Subscriber::open(&options(bus)).unwrap().read(&mut batch, FOREVER).map(|_| ())
+    };
+    first_read("second").unwrap();
+    assert_eq!(first_read("mbo").unwrap_err().code(), Code::RecordSize);
 }
 
 #[test]
