@@ -69,6 +69,27 @@ fn top_of_book_prints_every_change_of_the_best_prices() {
 }
 
 #[test]
+fn two_buses_are_followed_in_one_thread_until_both_are_closed() {
+    let directory = tempfile::tempdir().unwrap();
+    let buses = ["es", "nq"].map(|name| directory.path().join(name));
+    for (bus, count) in buses.iter().zip(["100", "7"]) {
+        run("publish", &[bus.to_str().unwrap(), count]);
+    }
+    let buses = buses.each_ref().map(|bus| bus.to_str().unwrap());
+    let output = run("two_buses", &buses);
+    let lines_of = |bus: &str| -> Vec<String> {
+        let prefix = format!("{bus}: ");
+        output.lines().filter_map(|line| line.strip_prefix(&prefix)).map(str::to_owned).collect()
+    };
+    for (bus, count) in buses.iter().zip([100, 7]) {
+        let lines = lines_of(bus);
+        let records = lines.iter().filter_map(|line| line.strip_suffix(" records"));
+        assert_eq!(records.map(|count| count.parse::<u32>().unwrap()).sum::<u32>(), count);
+        assert!(lines.last().unwrap().starts_with(&format!("closed {count}")), "{output}");
+    }
+}
+
+#[test]
 fn a_client_of_squares_calls_a_server_in_another_process() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("squares");
