@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of the crates: unit tests, documents, examples, and what must not compile; and clippy, whose
-# warnings are errors.
+# Runs the tests of the crates: unit tests, documents, examples, and what must not compile; and
+# clippy, whose warnings are errors.
 #
 # LAPWING_LIBRARY   the library; default: that of build/release, else the system's
 # Exit: 0; 77, whose last line says what this machine lacks; anything else: a test failed.

@@ -41,8 +41,8 @@ macro_rules! codes {
                 }
             }
 
-            /// As in the documents of Lapwing, `timed-out` for example. The library names a code that
-            /// this crate does not know.
+            /// As in the documents of Lapwing, `timed-out` for example. The library names a code
+            /// that this crate does not know.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Code::$variant => $name,)*

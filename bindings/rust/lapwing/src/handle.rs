@@ -70,7 +70,8 @@ struct Place {
 impl Membership {
     #[inline]
     pub(crate) fn is_in_a_set(&self) -> bool {
-        // Pairs with leave(): a call that finds no set comes after the set's last use of the handle.
+        // Pairs with leave(): a call that finds no set comes after the set's last use of the
+        // handle.
         self.is_in_a_set.load(Ordering::Acquire)
     }
 

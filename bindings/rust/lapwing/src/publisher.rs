@@ -58,8 +58,8 @@ options! {
         name(impl Into<String>): String = String::new();
         /// Name of a shipped schema or of your own. Default: that of `schema`, else `bytes`.
         schema_name(impl Into<String>): String = String::new();
-        /// What records are: a [`Schema`](crate::Schema), or its text. Default: the shipped schema of
-        /// `schema_name`, or none. [`of`](PublisherOptions::of) sets it from a struct.
+        /// What records are: a [`Schema`](crate::Schema), or its text. Default: the shipped schema
+        /// of `schema_name`, or none. [`of`](PublisherOptions::of) sets it from a struct.
         schema(impl Into<String>): String = String::new();
         /// 8 to 4,088 bytes. Default: as `schema` has it, else 56.
         record_bytes(u32): u32 = 0;
@@ -69,8 +69,8 @@ options! {
         ring_directory(impl Into<PathBuf>): PathBuf = PathBuf::new();
         /// Default: `journal` in the bus directory.
         journal_directory(impl Into<PathBuf>): PathBuf = PathBuf::new();
-        /// Keeps no journal: readers lose records that were overwritten before they read them. Default:
-        /// false.
+        /// Keeps no journal: readers lose records that were overwritten before they read them.
+        /// Default: false.
         no_journal(bool): bool = false;
         /// The ring is backed by huge pages, or open fails. Default: false.
         huge_pages(bool): bool = false;
@@ -82,11 +82,12 @@ options! {
         restamped(bool): bool = false;
         /// Bytes of slots in a segment of the journal, a power of two. Default: 64 MiB.
         segment_bytes(u64): u64 = 64 << 20;
-        /// How often records are made durable. `None`: only by [`Publisher::flush`] and at the end of
-        /// the session. Default: 10 ms.
+        /// How often records are made durable. `None`: only by [`Publisher::flush`] and at the end
+        /// of the session. Default: 10 ms.
         sync_interval(impl Into<Option<Duration>>): Option<Duration> =
             Some(Duration::from_millis(10));
-        /// The oldest segments are removed beyond this size of the journal; 0: no limit. Default: 0.
+        /// The oldest segments are removed beyond this size of the journal; 0: no limit. Default:
+        /// 0.
         retain_bytes(u64): u64 = 0;
         /// A segment is removed when its newest record is older. `None`: never. Default: `None`.
         retain_age(impl Into<Option<Duration>>): Option<Duration> = None;

@@ -361,8 +361,8 @@ impl Subscriber {
     /// The next record and its sequence. `None`: an event or an entry of a state comes first, which
     /// [`read`](Subscriber::read) returns.
     ///
-    /// Errors: record-size (records have another size, or other fields: see [`Row`]); otherwise those
-    /// of [`read`](Subscriber::read).
+    /// Errors: record-size (records have another size, or other fields: see [`Row`]); otherwise
+    /// those of [`read`](Subscriber::read).
     #[inline]
     pub fn read_one<R: Row>(&mut self, timeout: impl Into<Timeout>) -> Result<Option<(u64, R)>> {
         self.accept::<R>()?;

@@ -38,8 +38,8 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Reads the symbols of the bus in that directory: those of the feed's DBN metadata, as the last
-    /// publisher of the bus wrote them. There are none if the feed has no metadata.
+    /// Reads the symbols of the bus in that directory: those of the feed's DBN metadata, as the
+    /// last publisher of the bus wrote them. There are none if the feed has no metadata.
     ///
     /// Errors: bad-input, damaged, system.
     pub fn open(directory: impl AsRef<Path>) -> Result<Symbols> {
@@ -51,8 +51,8 @@ impl Symbols {
         Ok(Symbols { handle })
     }
 
-    /// The instrument of a symbol at that time, UTC ns; `None` if the symbol is unknown. Outside all
-    /// dates of the symbol, the mapping that began last counts.
+    /// The instrument of a symbol at that time, UTC ns; `None` if the symbol is unknown. Outside
+    /// all dates of the symbol, the mapping that began last counts.
     pub fn find(&self, symbol: &str, utc_ns: u64) -> Result<Option<u32>> {
         let symbol = Text::of(symbol, "symbol")?;
         let mut instrument_id = 0;
@@ -69,8 +69,8 @@ impl Symbols {
         if_found(found.map(|()| instrument_id))
     }
 
-    /// The mapping of an instrument at that time, UTC ns; `None` if the instrument is unknown. Outside
-    /// all dates of the instrument, the mapping that began last counts.
+    /// The mapping of an instrument at that time, UTC ns; `None` if the instrument is unknown.
+    /// Outside all dates of the instrument, the mapping that began last counts.
     pub fn name(&self, instrument_id: u32, utc_ns: u64) -> Result<Option<SymbolMapping>> {
         let mut mapping = sys::lapwing_symbol_mapping::default();
         // SAFETY: `mapping` is a place for one.

@@ -1,12 +1,12 @@
 //! Several sources in one thread.
 //!
-//! The library's set keeps the address of each source's handle, and looks at the source during a wait.
-//! So no other call may use a source meanwhile, and none may run while the source leaves the set. One
-//! lock for each set ensures that: a call of the set or of a source holds it, and a call that finds it
-//! taken, by another thread, is misuse.
+//! The library's set keeps the address of each source's handle, and looks at the source during a
+//! wait. So no other call may use a source meanwhile, and none may run while the source leaves the
+//! set. One lock for each set ensures that: a call of the set or of a source holds it, and a call
+//! that finds it taken, by another thread, is misuse.
 //!
-//! A source is destroyed after it has left. If it is dropped while another thread waits, it leaves at
-//! the end of that wait: the set has a share of its handle.
+//! A source is destroyed after it has left. If it is dropped while another thread waits, it leaves
+//! at the end of that wait: the set has a share of its handle.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -72,8 +72,8 @@ enum Held {
     Timer,
 }
 
-/// Waits for several sources in one thread: subscribers, ends of channels, listeners, descriptors and
-/// timers.
+/// Waits for several sources in one thread: subscribers, ends of channels, listeners, descriptors
+/// and timers.
 ///
 /// ```no_run
 /// # use lapwing::prelude::*;
@@ -101,9 +101,9 @@ enum Held {
 /// # }
 /// ```
 ///
-/// [`wait`](WaitSet::wait) returns which source is ready, and takes nothing from it: call the source
-/// with [`NOW`](crate::NOW). What is left there makes it ready again. A source that has ended stays
-/// ready until it is removed or dropped.
+/// [`wait`](WaitSet::wait) returns which source is ready, and takes nothing from it: call the
+/// source with [`NOW`](crate::NOW). What is left there makes it ready again. A source that has
+/// ended stays ready until it is removed or dropped.
 ///
 /// A source that is dropped leaves the set. One thread at a time uses a set and its sources: a call
 /// that overlaps one of another thread is answered with misuse, and changes nothing.
@@ -173,8 +173,8 @@ impl WaitSet {
         })
     }
 
-    /// Adds a timer, which is ready after `first` and then every `every`. `None` as `first`: not until
-    /// [`set_timer`](WaitSet::set_timer). `None` as `every`: once.
+    /// Adds a timer, which is ready after `first` and then every `every`. `None` as `first`: not
+    /// until [`set_timer`](WaitSet::set_timer). `None` as `every`: once.
     pub fn add_timer(
         &mut self,
         first: impl Into<Option<Duration>>,

@@ -11,8 +11,8 @@ use crate::text::Text;
 use crate::timeout::limit_ns_of;
 
 options! {
-    /// What an end of a channel is. Everything has a default. A consumer ignores sizes: the producer's
-    /// count.
+    /// What an end of a channel is. Everything has a default. A consumer ignores sizes: the
+    /// producer's count.
     ///
     /// ```
     /// use lapwing::ChannelOptions;
@@ -46,8 +46,8 @@ options! {
         no_membarrier(bool): bool = false;
         /// Replies after their call's end are delivered, marked late. Default: false.
         late_replies(bool): bool = false;
-        /// How long connect keeps trying while nobody listens. `None`: until the timeout. Default: zero,
-        /// which does not try again.
+        /// How long connect keeps trying while nobody listens. `None`: until the timeout. Default:
+        /// zero, which does not try again.
         retry(impl Into<Option<Duration>>): Option<Duration> = Some(Duration::ZERO);
     }
 }
