@@ -132,7 +132,7 @@ private class ChannelCalls(private val handles: Handles) {
 
     private fun duplex(step: Step): Duplex = handles.on(step, Duplex::class.java)
 
-    private fun ChannelOptions.from(step: Step) {
+    private fun ChannelOptions.Builder.from(step: Step) {
         name(step.text("name"))
         if (step.has("capacity")) capacity(step.number("capacity"))
         if (step.has("message_bytes_max")) messageBytesMax(step.whole("message_bytes_max"))
