@@ -18,6 +18,7 @@ public abstract sealed class Channel extends Handle permits Producer, Consumer, 
   /** What this side lends to the program. */
   final Lease lease = new Lease(this);
 
+  private long messagesSent; // by the send under way
   private MemorySegment staging = MemorySegment.NULL; // of payloads, which may end during a call
 
   Channel(String what, MemorySegment pointer) {
@@ -25,13 +26,9 @@ public abstract sealed class Channel extends Handle permits Producer, Consumer, 
   }
 
   static MemorySegment connect(Path path, int role, ChannelOptions options, Duration timeout) {
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment error = LapwingException.memory(arena);
-      MemorySegment connected = arena.allocate(ValueLayout.ADDRESS);
-      LapwingException.check(C.channel_connect(Text.in(arena, path), role, options.write(arena),
-          Lapwing.nanos(timeout), connected, error), error);
-      return connected.get(ValueLayout.ADDRESS, 0);
-    }
+    long timeoutNs = Lapwing.nanos(timeout);
+    return Waits.inOwnThread((arena, connected, error) -> C.channel_connect(Text.in(arena, path),
+        role, options.write(arena), timeoutNs, connected, error), C::channel_destroy);
   }
 
   public ChannelInfo inspect() {
@@ -132,24 +129,26 @@ public abstract sealed class Channel extends Handle permits Producer, Consumer, 
 
   private long sendEntered(MemorySegment channel, MemorySegment array, long count,
       Duration timeout) {
+    long timeoutNs = Lapwing.nanos(timeout);
+    messagesSent = 0;
+    int result = sendFrom(channel, array, count, Waits.first(timeoutNs));
+    if (Waits.goesOn(this, result, timeoutNs)) {
+      result = Waits.rest(this, timeoutNs, slice -> sendFrom(channel, array, count, slice));
+    }
+    if (result != C.OK) {
+      throw LapwingException.of(result, error, messagesSent);
+    }
+    return messagesSent;
+  }
+
+  /** A slice of it, after which some may be sent. */
+  private int sendFrom(MemorySegment channel, MemorySegment array, long count, long timeoutNs) {
     MemorySegment sent = out.asSlice(C.message.SIZE);
     sent.set(ValueLayout.JAVA_LONG, 0, 0L);
-    long timeoutNs = Lapwing.nanos(timeout);
-    int result;
-    if (count == 1) {
-      result = C.channel_send(channel, array, 1, Waits.first(timeoutNs), sent, error);
-      if (Waits.goesOn(result, timeoutNs)) {
-        result = Waits.rest(timeoutNs,
-            slice -> C.channel_send(channel, array, 1, slice, sent, error));
-      }
-    } else { // whose timeout may have passed when some were sent
-      result = C.channel_send(channel, array, count, timeoutNs, sent, error);
-    }
-    long done = sent.get(ValueLayout.JAVA_LONG, 0);
-    if (result != C.OK) {
-      throw LapwingException.of(result, error, done);
-    }
-    return done;
+    int result = C.channel_send(channel, array.asSlice(messagesSent * C.message.SIZE),
+        count - messagesSent, timeoutNs, sent, error);
+    messagesSent += sent.get(ValueLayout.JAVA_LONG, 0);
+    return result;
   }
 
   static void write(MemorySegment message, int type, MemorySegment payload) {

@@ -47,6 +47,7 @@ public final class Consumer extends Channel {
       throw new LapwingException(ErrorCode.INVALID_ARGUMENT,
           "a peek of " + max + " messages; it gives 1 or more");
     }
+    Waits.begin(timeoutNs);
     messages.count(0);
     if (messages.max() < max) {
       messages = new Messages(lease, max);
@@ -55,8 +56,8 @@ public final class Consumer extends Channel {
     if (timeoutNs != 0 && result == C.ERROR_WOULD_BLOCK) {
       MemorySegment array = messages.array;
       result = C.channel_peek(channel, array, max, Waits.first(timeoutNs), out, error);
-      if (Waits.goesOn(result, timeoutNs)) {
-        result = Waits.rest(timeoutNs,
+      if (Waits.goesOn(this, result, timeoutNs)) {
+        result = Waits.rest(this, timeoutNs,
             slice -> C.channel_peek(channel, array, max, slice, out, error));
       }
     }

@@ -53,12 +53,8 @@ public final class Cursor extends Handle {
       MemorySegment opened = arena.allocate(ValueLayout.ADDRESS);
       long timeoutNs = Lapwing.nanos(timeout);
       MemorySegment file = Text.in(arena, path);
-      int result = C.cursor_open(file, flags, Waits.first(timeoutNs), opened, error);
-      if (Waits.goesOn(result, timeoutNs)) {
-        result = Waits.rest(timeoutNs,
-            slice -> C.cursor_open(file, flags, slice, opened, error));
-      }
-      LapwingException.check(result, error);
+      LapwingException.check(Waits.whileInUse(timeoutNs,
+          () -> C.cursor_open(file, flags, 0, opened, error)), error);
       return new Cursor(opened.get(ValueLayout.ADDRESS, 0));
     }
   }

@@ -61,8 +61,10 @@ public final class Duplex extends Channel {
     MemorySegment channel = enter();
     try {
       write(reply.asSlice(C.reply.message, C.message.SIZE), type, staged(payload));
-      LapwingException.check(C.channel_start(channel,
-          reply.asSlice(C.reply.message, C.message.SIZE), Lapwing.nanos(timeout), out, error), error);
+      long timeoutNs = Lapwing.nanos(timeout);
+      Waits.begin(timeoutNs);
+      LapwingException.check(interruptibly(() -> C.channel_start(channel,
+          reply.asSlice(C.reply.message, C.message.SIZE), timeoutNs, out, error)), error);
       return out.get(ValueLayout.JAVA_LONG, 0);
     } finally {
       exit();
@@ -73,7 +75,8 @@ public final class Duplex extends Channel {
   public Reply finish(long call) {
     MemorySegment channel = enter();
     try {
-      LapwingException.check(C.channel_finish(channel, call, reply, error), error);
+      LapwingException.check(
+          interruptibly(() -> C.channel_finish(channel, call, reply, error)), error);
       return Reply.of(ErrorCode.OK, reply);
     } finally {
       exit();
@@ -90,7 +93,8 @@ public final class Duplex extends Channel {
     try {
       reply.set(ValueLayout.JAVA_LONG, C.reply.call, 0L);
       int result = C.channel_finish_any(channel, Waits.first(timeoutNs), reply, error);
-      if (reply.get(ValueLayout.JAVA_LONG, C.reply.call) == 0 && Waits.goesOn(result, timeoutNs)) {
+      if (reply.get(ValueLayout.JAVA_LONG, C.reply.call) == 0
+          && Waits.goesOn(this, result, timeoutNs)) {
         result = finishRest(channel, timeoutNs);
       }
       if (reply.get(ValueLayout.JAVA_LONG, C.reply.call) != 0) {
@@ -105,11 +109,11 @@ public final class Duplex extends Channel {
   // A call that has timed out ends with that, too, and has a number.
   private int finishRest(MemorySegment channel, long timeoutNs) {
     int[] ended = {C.ERROR_TIMED_OUT};
-    Waits.rest(timeoutNs, slice -> {
+    int result = Waits.rest(this, timeoutNs, slice -> {
       ended[0] = C.channel_finish_any(channel, slice, reply, error);
       return reply.get(ValueLayout.JAVA_LONG, C.reply.call) != 0 ? C.OK : ended[0];
     });
-    return ended[0];
+    return result == C.OK ? ended[0] : result;
   }
 
   /** Ends a call without a reply. */
@@ -130,8 +134,8 @@ public final class Duplex extends Channel {
     MemorySegment channel = enter();
     try {
       int result = C.channel_next(channel, Waits.first(timeoutNs), request, error);
-      if (Waits.goesOn(result, timeoutNs)) {
-        result = Waits.rest(timeoutNs, slice -> C.channel_next(channel, slice, request, error));
+      if (Waits.goesOn(this, result, timeoutNs)) {
+        result = Waits.rest(this, timeoutNs, slice -> C.channel_next(channel, slice, request, error));
       }
       return LapwingException.came(result, timeoutNs, error) ? Request.of(request) : null;
     } finally {
@@ -166,8 +170,8 @@ public final class Duplex extends Channel {
       reply.set(ValueLayout.JAVA_LONG, C.reply.call, request.call());
       write(reply.asSlice(C.reply.message, C.message.SIZE), type, staged(payload));
       int result = C.channel_reply(channel, reply, Waits.first(timeoutNs), error);
-      if (Waits.goesOn(result, timeoutNs)) {
-        result = Waits.rest(timeoutNs, slice -> C.channel_reply(channel, reply, slice, error));
+      if (Waits.goesOn(this, result, timeoutNs)) {
+        result = Waits.rest(this, timeoutNs, slice -> C.channel_reply(channel, reply, slice, error));
       }
       LapwingException.check(result, error);
     } finally {

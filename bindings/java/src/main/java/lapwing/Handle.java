@@ -7,6 +7,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
+import java.util.function.IntSupplier;
 
 /**
  * An object of the library, as the classes of this package hold it.
@@ -46,6 +47,9 @@ abstract class Handle implements AutoCloseable {
 
   private final State state;
   private final Cleaner.Cleanable cleanable;
+
+  private boolean hasStray; // these two within a call; see interruptibly()
+  private int interruptsAtStray;
 
   /** Of the call under way. */
   final MemorySegment error = LapwingException.memory(Arena.ofAuto());
@@ -100,7 +104,36 @@ abstract class Handle implements AutoCloseable {
   }
 
   final void interruptWait() {
-    state.interrupt();
+    state.interruptAsAsked();
+  }
+
+  /**
+   * Makes a call of C that cannot be made in slices: an interrupt of the thread ends it as interrupt() does.
+   * If the call ends in the same moment, the interrupt stays in the library. It is a stray one then,
+   * and must not end the next wait.
+   */
+  final int interruptibly(IntSupplier call) {
+    for (;;) {
+      int interrupts = state.interrupts;
+      var interruption = new Interruption(state::interrupt);
+      int result = interruption.during(call);
+      if (interruption.hasFired() && result != C.ERROR_INTERRUPTED) {
+        hasStray = true;
+        interruptsAtStray = interrupts;
+      }
+      if (!isStray(result)) {
+        return result;
+      }
+    }
+  }
+
+  /** Whether a wait was ended by a stray interrupt alone; once. */
+  final boolean isStray(int result) {
+    if (result != C.ERROR_INTERRUPTED || !hasStray) {
+      return false;
+    }
+    hasStray = false;
+    return interruptsAtStray == state.interrupts; // the program asked for none since
   }
 
   final boolean isClosed() {
@@ -118,7 +151,7 @@ abstract class Handle implements AutoCloseable {
     if (before == IDLE) {
       state.destroy();
     } else if ((before & BUSY) != 0) {
-      state.interrupt();
+      interruptWait();
     }
     if ((before & LENT) == 0) {
       cleanable.clean();
@@ -132,6 +165,7 @@ abstract class Handle implements AutoCloseable {
     final Function interrupt;
     final Function destroy;
     volatile int use;
+    volatile int interrupts; // that the program asked for
     private boolean isDestroyed; // behind the monitor
 
     State(String what, MemorySegment pointer, Function interrupt, Function destroy) {
@@ -164,6 +198,11 @@ abstract class Handle implements AutoCloseable {
       if (((int) USE.getAndBitwiseAnd(this, ~bit) & ~bit) == CLOSED) {
         destroy();
       }
+    }
+
+    synchronized void interruptAsAsked() {
+      interrupts++;
+      interrupt();
     }
 
     synchronized void interrupt() {

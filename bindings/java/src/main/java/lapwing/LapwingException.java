@@ -86,6 +86,9 @@ public final class LapwingException extends RuntimeException {
   static LapwingException of(int result, MemorySegment error, long progress) {
     boolean hasWords = error.get(ValueLayout.JAVA_INT, C.error.code) == result;
     String message = hasWords ? error.getString(C.error.message) : "";
+    if (message.isEmpty() && result == C.ERROR_INTERRUPTED) {
+      message = Waits.INTERRUPTED; // Waits.rest() has noticed it
+    }
     return new LapwingException(result,
         hasWords ? error.get(ValueLayout.JAVA_INT, C.error.sys_errno) : 0,
         message.isEmpty() ? ErrorCode.nameOf(result) : message, progress);

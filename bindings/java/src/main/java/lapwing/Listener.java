@@ -34,13 +34,10 @@ public final class Listener extends Handle {
 
   /** Takes the place of the one that listens there now, as soon as that one accepts or tends. */
   public static Listener takeOver(Path path, ChannelOptions options, Duration timeout) {
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment error = LapwingException.memory(arena);
-      MemorySegment opened = arena.allocate(ValueLayout.ADDRESS);
-      LapwingException.check(C.listener_take_over(Text.in(arena, path), options.write(arena),
-          Lapwing.nanos(timeout), opened, error), error);
-      return new Listener(opened.get(ValueLayout.ADDRESS, 0));
-    }
+    long timeoutNs = Lapwing.nanos(timeout);
+    return new Listener(Waits.inOwnThread((arena, opened, error) -> C.listener_take_over(
+        Text.in(arena, path), options.write(arena), timeoutNs, opened, error),
+        C::listener_destroy));
   }
 
   /** Serves the next peer, and sends to it; null: none came in that time. CLOSED: handed over. */
@@ -68,8 +65,8 @@ public final class Listener extends Handle {
       MemorySegment given = options.write(arena);
       int result =
           C.listener_accept(listener, role, given, Waits.first(timeoutNs), out, error);
-      if (Waits.goesOn(result, timeoutNs)) {
-        result = Waits.rest(timeoutNs,
+      if (Waits.goesOn(this, result, timeoutNs)) {
+        result = Waits.rest(this, timeoutNs,
             slice -> C.listener_accept(listener, role, given, slice, out, error));
       }
       return LapwingException.came(result, timeoutNs, error)

@@ -35,12 +35,13 @@ public final class Producer extends Channel {
     long timeoutNs = Lapwing.nanos(timeout);
     MemorySegment channel = enter();
     try {
+      Waits.begin(timeoutNs);
       lease.end();
       int result = C.channel_claim_now(channel, bytes, 0, out, error);
       if (timeoutNs != 0 && result == C.ERROR_WOULD_BLOCK) {
         result = C.channel_claim(channel, bytes, Waits.first(timeoutNs), out, error);
-        if (Waits.goesOn(result, timeoutNs)) {
-          result = Waits.rest(timeoutNs,
+        if (Waits.goesOn(this, result, timeoutNs)) {
+          result = Waits.rest(this, timeoutNs,
               slice -> C.channel_claim(channel, bytes, slice, out, error));
         }
       }
@@ -96,8 +97,8 @@ public final class Producer extends Channel {
     MemorySegment channel = enter();
     try {
       int result = C.channel_drain(channel, Waits.first(timeoutNs), error);
-      if (Waits.goesOn(result, timeoutNs)) {
-        result = Waits.rest(timeoutNs, slice -> C.channel_drain(channel, slice, error));
+      if (Waits.goesOn(this, result, timeoutNs)) {
+        result = Waits.rest(this, timeoutNs, slice -> C.channel_drain(channel, slice, error));
       }
       LapwingException.check(result, error);
     } finally {

@@ -48,8 +48,9 @@ public final class Publisher extends Handle {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment error = LapwingException.memory(arena);
       MemorySegment opened = arena.allocate(ValueLayout.ADDRESS);
-      LapwingException.check(C.publisher_open(options.write(arena, directory),
-          Lapwing.nanos(timeout), opened, error), error);
+      MemorySegment given = options.write(arena, directory);
+      LapwingException.check(Waits.whileInUse(Lapwing.nanos(timeout),
+          () -> C.publisher_open(given, 0, opened, error)), error);
       return new Publisher(opened.get(ValueLayout.ADDRESS, 0), directory);
     }
   }
@@ -112,7 +113,8 @@ public final class Publisher extends Handle {
     }
     if (timeoutNs != 0 && result == C.ERROR_WOULD_BLOCK) {
       // Not in slices: some of the records may be published when one has passed, and each is a stall.
-      result = C.publisher_publish(publisher, rows, count, rowBytes, timeoutNs, out, error);
+      result = interruptibly(
+          () -> C.publisher_publish(publisher, rows, count, rowBytes, timeoutNs, out, error));
     }
     long last = out.get(ValueLayout.JAVA_LONG, 0);
     if (result != C.OK) {
@@ -148,8 +150,8 @@ public final class Publisher extends Handle {
     try {
       out.set(ValueLayout.JAVA_LONG, 0, 0L);
       int result = C.publisher_flush(publisher, Waits.first(timeoutNs), out, error);
-      if (Waits.goesOn(result, timeoutNs)) {
-        result = Waits.rest(timeoutNs,
+      if (Waits.goesOn(this, result, timeoutNs)) {
+        result = Waits.rest(this, timeoutNs,
             slice -> C.publisher_flush(publisher, slice, out, error));
       }
       long durable = out.get(ValueLayout.JAVA_LONG, 0);
@@ -185,8 +187,8 @@ public final class Publisher extends Handle {
     MemorySegment publisher = enter();
     try {
       int result = C.publisher_close(publisher, Waits.first(timeoutNs), error);
-      if (Waits.goesOn(result, timeoutNs)) {
-        result = Waits.rest(timeoutNs, slice -> C.publisher_close(publisher, slice, error));
+      if (Waits.goesOn(this, result, timeoutNs)) {
+        result = Waits.rest(this, timeoutNs, slice -> C.publisher_close(publisher, slice, error));
       }
       LapwingException.check(result, error);
     } finally {
@@ -199,16 +201,23 @@ public final class Publisher extends Handle {
     interruptWait();
   }
 
-  /** Ends the session as {@link #end} does, within 10 s, and gives everything back in any case. */
+  /**
+   * Ends the session as {@link #end} does, within 10 s, and gives everything back in any case. Also in a
+   * thread that is interrupted already; an interrupt during the wait ends it.
+   */
   @Override
   public void close() {
     if (isClosed()) {
       return;
     }
+    boolean wasInterrupted = Thread.interrupted();
     try {
       end(CLOSE_TIMEOUT);
     } finally {
       super.close();
+      if (wasInterrupted) {
+        Thread.currentThread().interrupt();
+      }
     }
   }
 

@@ -68,8 +68,8 @@ public final class Subscriber extends Handle {
       int result;
       do {
         result = C.subscriber_read(subscriber, memory, Waits.first(timeoutNs), error);
-        if (Waits.goesOn(result, timeoutNs)) {
-          result = Waits.rest(timeoutNs,
+        if (Waits.goesOn(this, result, timeoutNs)) {
+          result = Waits.rest(this, timeoutNs,
               slice -> C.subscriber_read(subscriber, memory, slice, error));
         }
       } while (result == C.ERROR_TOO_SMALL && batch.grow());
@@ -119,8 +119,8 @@ public final class Subscriber extends Handle {
       int result = timeoutNs == 0
           ? C.subscriber_read_one_now(subscriber, record, bytes, 0, out, error)
           : C.subscriber_read_one(subscriber, record, bytes, Waits.first(timeoutNs), out, error);
-      if (Waits.goesOn(result, timeoutNs)) {
-        result = Waits.rest(timeoutNs,
+      if (Waits.goesOn(this, result, timeoutNs)) {
+        result = Waits.rest(this, timeoutNs,
             slice -> C.subscriber_read_one(subscriber, record, bytes, slice, out, error));
       }
       if (result == C.ERROR_EVENT_DUE) {

@@ -1,21 +1,36 @@
 package lapwing;
 
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.function.IntSupplier;
 import java.util.function.LongToIntFunction;
 
 /**
- * Waits in slices. When a program ends, as by Ctrl-C, the virtual machine waits for threads that are in
- * native code, up to 0.3 s; one that comes back in between is held at once. So no wait stays there
- * longer than a slice. Only for calls that have done nothing where their timeout passed.
+ * Waits in slices. No call stays in native code for longer than a slice, for three reasons:
+ * <ul>
+ *   <li>A program that ends, as by Ctrl-C, waits up to 0.3 s for threads that are in native code.
+ *   <li>{@link Thread#interrupt()} does not reach native code; between two slices it is noticed.
+ *   <li>A virtual thread is pinned there; between two slices another one gets its carrier.
+ * </ul>
+ * Only for calls that have done nothing if their timeout passed. For others there is
+ * {@link Handle#interruptibly}.
  *
  * <pre>
- * int result = C.wait(handle, Waits.first(timeoutNs), error);
- * if (Waits.goesOn(result, timeoutNs)) {
- *   result = Waits.rest(timeoutNs, slice -> C.wait(handle, slice, error));
+ * int result = C.wait(pointer, Waits.first(timeoutNs), error);
+ * if (Waits.goesOn(this, result, timeoutNs)) {
+ *   result = Waits.rest(this, timeoutNs, slice -> C.wait(pointer, slice, error));
  * }
  * </pre>
  */
 final class Waits {
+  static final String INTERRUPTED = "the wait has ended: its thread was interrupted, and still is."
+      + " Call Thread.interrupted() before the next wait.";
+
   private static final long SLICE_NS = 25_000_000;
+  private static final long ATTEMPTS_APART_MS = 5;
 
   private Waits() {}
 
@@ -23,26 +38,110 @@ final class Waits {
     return timeoutNs < 0 || timeoutNs > SLICE_NS;
   }
 
+  /** Refuses a call that may wait in a thread that is interrupted. */
+  static void begin(long timeoutNs) {
+    if (timeoutNs != 0 && Thread.currentThread().isInterrupted()) {
+      throw interrupted();
+    }
+  }
+
   /** How long the first call waits. */
   static long first(long timeoutNs) {
+    begin(timeoutNs);
     return isLong(timeoutNs) ? SLICE_NS : timeoutNs;
   }
 
-  /** Whether the first call has ended without the timeout having passed. */
-  static boolean goesOn(int result, long timeoutNs) {
-    return result == C.ERROR_TIMED_OUT && isLong(timeoutNs);
+  /** Whether the first call of the handle has ended without the timeout having passed. */
+  static boolean goesOn(Handle handle, int result, long timeoutNs) {
+    return result == C.ERROR_TIMED_OUT ? isLong(timeoutNs) : handle.isStray(result);
   }
 
-  /** Calls again until something else than a timeout is the result, or the rest of it has passed. */
-  static int rest(long timeoutNs, LongToIntFunction call) {
+  /**
+   * Calls again until something else than a timeout is the result, or the rest of it has passed, or the
+   * thread is interrupted: ERROR_INTERRUPTED, of which the error of C has no words.
+   */
+  static int rest(Handle handle, long timeoutNs, LongToIntFunction call) {
     long began = System.nanoTime();
+    boolean isVirtual = Thread.currentThread().isVirtual();
     for (;;) {
+      if (Thread.currentThread().isInterrupted()) {
+        return C.ERROR_INTERRUPTED;
+      }
+      if (isVirtual) {
+        Thread.yield();
+      }
       long left = timeoutNs < 0
           ? SLICE_NS : timeoutNs - SLICE_NS - (System.nanoTime() - began);
       int result = call.applyAsInt(Math.max(1, Math.min(left, SLICE_NS)));
-      if (result != C.ERROR_TIMED_OUT || (timeoutNs >= 0 && left <= SLICE_NS)) {
+      boolean isOver = timeoutNs >= 0 && left <= SLICE_NS;
+      if (result != C.ERROR_TIMED_OUT && !handle.isStray(result) || isOver) {
         return result;
       }
     }
+  }
+
+  /**
+   * Repeats an attempt that never waits, until it is not in-use or the timeout has passed. It waits for
+   * another process as the library would, and the thread is not in native code meanwhile.
+   */
+  static int whileInUse(long timeoutNs, IntSupplier attempt) {
+    begin(timeoutNs);
+    long began = System.nanoTime();
+    for (;;) {
+      int result = attempt.getAsInt();
+      boolean isOver = timeoutNs >= 0 && System.nanoTime() - began >= timeoutNs;
+      if (result != C.ERROR_IN_USE || isOver) {
+        return result;
+      }
+      try {
+        Thread.sleep(ATTEMPTS_APART_MS);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw interrupted();
+      }
+    }
+  }
+
+  /** A call of C that makes an object, and cannot be interrupted. */
+  interface Opening {
+    /** Writes the object to `opened`. */
+    int open(Arena arena, MemorySegment opened, MemorySegment error);
+  }
+
+  /**
+   * Runs a call in a thread of its own, so that the wait of this one can end. An object that is made after
+   * that is destroyed. Arguments are in memory of the arena.
+   */
+  static MemorySegment inOwnThread(Opening opening, Handle.Function destroy) {
+    begin(C.FOREVER);
+    Arena arena = Arena.ofAuto();
+    MemorySegment error = LapwingException.memory(arena);
+    MemorySegment opened = arena.allocate(ValueLayout.ADDRESS);
+    var result = new CompletableFuture<Integer>();
+    Thread.ofPlatform().daemon().name("lapwing-connect").start(() -> {
+      try {
+        result.complete(opening.open(arena, opened, error));
+      } catch (Throwable e) {
+        result.completeExceptionally(e);
+      }
+    });
+    try {
+      LapwingException.check(result.get(), error);
+      return opened.get(ValueLayout.ADDRESS, 0);
+    } catch (InterruptedException e) {
+      result.thenAccept(late -> {
+        if (late == C.OK) {
+          destroy.call(opened);
+        }
+      });
+      Thread.currentThread().interrupt();
+      throw interrupted();
+    } catch (ExecutionException e) {
+      throw Library.unexpected(e.getCause());
+    }
+  }
+
+  static LapwingException interrupted() {
+    return new LapwingException(ErrorCode.INTERRUPTED, INTERRUPTED);
   }
 }

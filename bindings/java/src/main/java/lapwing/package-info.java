@@ -19,8 +19,11 @@
  *
  * <p><b>Threads.</b> One thread at a time uses an object; any thread may. A call that overlaps another
  * one on the same object throws {@link lapwing.ErrorCode#MISUSE}. {@code interrupt()} and
- * {@code close()} may be called at any time: both end the wait under way. {@link Thread#interrupt()}
- * does not. A wait pins its virtual thread to the carrier, so waits belong on platform threads.
+ * {@code close()} may be called at any time: both end the wait under way.
+ *
+ * <p><b>Interrupts.</b> {@link Thread#interrupt()} ends every wait with {@link
+ * lapwing.ErrorCode#INTERRUPTED}, and the thread stays interrupted. Also of a virtual thread, which a
+ * wait pins to its carrier for 25 ms at a time.
  *
  * <p><b>Memory.</b> An object that is not closed is closed when it is collected, with a warning in the
  * log of {@code System.Logger} "lapwing". Segments of Lapwing's memory are read-only where they are

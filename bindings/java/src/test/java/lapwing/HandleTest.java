@@ -17,7 +17,7 @@ class HandleTest {
   @TempDir Path directory;
 
   /** A handle of nothing, which counts. */
-  private static final class Counted extends Handle {
+  static final class Counted extends Handle {
     private static final AtomicInteger destroyed = new AtomicInteger();
     private static final AtomicInteger interrupted = new AtomicInteger();
 
@@ -30,6 +30,40 @@ class HandleTest {
       destroyed.set(0);
       interrupted.set(0);
     }
+  }
+
+  /** A call that ends with that result, and whose thread is interrupted meanwhile. */
+  private static int interruptedDuring(Handle handle, int result) {
+    try {
+      Thread caller = Thread.currentThread();
+      return handle.interruptibly(() -> {
+        Thread interrupter = Thread.ofPlatform().start(caller::interrupt);
+        while (interrupter.isAlive()) {
+          Thread.onSpinWait();
+        }
+        return result;
+      });
+    } finally {
+      assertTrue(Thread.interrupted());
+    }
+  }
+
+  @Test
+  void anInterruptThatComesTooLateForItsWaitDoesNotEndTheNextOne() {
+    Counted.reset();
+    Counted handle = new Counted();
+    assertEquals(C.OK, interruptedDuring(handle, C.OK));
+    assertEquals(1, Counted.interrupted.get()); // which stays in the library, as C has it
+    int[] calls = {0};
+    assertEquals(C.OK, handle.interruptibly(() -> ++calls[0] == 1 ? C.ERROR_INTERRUPTED : C.OK));
+    assertEquals(2, calls[0]);
+    assertEquals(C.ERROR_INTERRUPTED, handle.interruptibly(() -> C.ERROR_INTERRUPTED));
+
+    assertEquals(C.OK, interruptedDuring(handle, C.OK));
+    handle.interruptWait(); // of the program: together with the other one it ends one wait
+    assertEquals(C.ERROR_INTERRUPTED, handle.interruptibly(() -> C.ERROR_INTERRUPTED));
+    assertEquals(C.ERROR_INTERRUPTED, interruptedDuring(handle, C.ERROR_INTERRUPTED));
+    handle.close();
   }
 
   @Test

@@ -1,12 +1,10 @@
 package lapwing
 
 import java.nio.file.Path
-import java.util.concurrent.CountDownLatch
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 import kotlin.time.toJavaDuration
-import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
@@ -19,7 +17,6 @@ import kotlinx.coroutines.flow.toList
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeoutOrNull
-import lapwing.coroutines.Wait
 import lapwing.coroutines.asFlow
 import lapwing.coroutines.awaitCall
 import lapwing.coroutines.awaitDuplex
@@ -36,7 +33,6 @@ import lapwing.coroutines.connectDuplex
 import lapwing.coroutines.openListener
 import lapwing.coroutines.openPublisher
 import lapwing.coroutines.openSubscriber
-import lapwing.coroutines.waiting
 import org.junit.jupiter.api.Assertions.assertEquals
 import org.junit.jupiter.api.Assertions.assertNull
 import org.junit.jupiter.api.Assertions.assertTrue
@@ -187,54 +183,23 @@ class CoroutinesTest {
     }
 
     @Test
-    fun `an interrupt that comes too late for its wait does not end the next one`() = runBlocking {
-        val owner = Any()
-        val entered = CompletableDeferred<Unit>()
-        val interrupted = CountDownLatch(1)
-        val first = launch {
-            waiting(owner, interrupted::countDown) {
-                entered.complete(Unit)
-                interrupted.await() // and what it waited for has come in the same moment
-            }
+    fun `a coroutine that is cancelled while it connects goes on at once`() = runBlocking {
+        val path = directory.resolve("s")
+        openListener(path).use { // which accepts nobody
+            assertNull(
+                withTimeoutOrNull(50.milliseconds) { connectConsumer(path, Duration.INFINITE) }
+            )
         }
-        entered.await()
-        first.cancelAndJoin()
-
-        fun interruptedOnce(): () -> Int {
-            var calls = 0
-            return {
-                calls++
-                if (calls == 1) throw LapwingException(ErrorCode.INTERRUPTED, "interrupted") else calls
-            }
-        }
-        assertEquals(2, waiting(owner, {}, interruptedOnce()))
-        val e = assertThrows<LapwingException> {
-            runBlocking { waiting(owner, {}, interruptedOnce()) }
-        }
-        assertEquals(ErrorCode.INTERRUPTED, e.code())
     }
 
     @Test
-    fun `a wait that is cancelled before its thread begins it does not begin`() {
-        val wait = Wait(Any()) { throw AssertionError("this would end the next wait") }
-        wait.cancel()
-        val result = wait.during { throw AssertionError("nothing ends this wait") }
-        assertTrue(result.exceptionOrNull() is CancellationException)
-    }
-
-    @Test
-    fun `a wait whose interrupt meets an earlier one is not begun again`() {
-        val owner = Any()
-        val earlier = Wait(owner) {}
-        earlier.during { earlier.cancel() } // what it waited for has come in the same moment
-        val wait = Wait(owner) {}
-        var calls = 0
-        wait.during {
-            calls++
-            wait.cancel()
-            throw LapwingException(ErrorCode.INTERRUPTED, "interrupted")
+    fun `an interrupt of the program is thrown and no cancelling`() = runBlocking {
+        val path = directory.resolve("s")
+        openListener(path).use { listener ->
+            listener.interrupt()
+            val e = assertThrows<LapwingException> { runBlocking { listener.awaitProducer() } }
+            assertEquals(ErrorCode.INTERRUPTED, e.code())
         }
-        assertEquals(1, calls)
     }
 
     private companion object {

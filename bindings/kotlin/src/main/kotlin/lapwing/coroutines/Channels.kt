@@ -23,31 +23,31 @@ public suspend fun Listener.awaitProducer(
     timeout: Duration = Duration.INFINITE,
     options: ChannelOptions.Builder.() -> Unit = {},
 ): Producer? =
-    waiting(this, this::interrupt) { acceptProducer(built(options), timeout.toJavaDuration()) }
+    waiting { acceptProducer(built(options), timeout.toJavaDuration()) }
 
 /** Serves the next peer, and takes its messages; null: none came in that time. */
 public suspend fun Listener.awaitConsumer(
     timeout: Duration = Duration.INFINITE,
     options: ChannelOptions.Builder.() -> Unit = {},
 ): Consumer? =
-    waiting(this, this::interrupt) { acceptConsumer(built(options), timeout.toJavaDuration()) }
+    waiting { acceptConsumer(built(options), timeout.toJavaDuration()) }
 
 /** Serves the next peer with a duplex; null: none came in that time. */
 public suspend fun Listener.awaitDuplex(
     timeout: Duration = Duration.INFINITE,
     options: ChannelOptions.Builder.() -> Unit = {},
 ): Duplex? =
-    waiting(this, this::interrupt) { acceptDuplex(built(options), timeout.toJavaDuration()) }
+    waiting { acceptDuplex(built(options), timeout.toJavaDuration()) }
 
 /** Sends copies, in order. Suspends while the channel is full. */
 public suspend fun Producer.awaitSend(
     messages: List<Message>,
     timeout: Duration = Duration.INFINITE,
-): Unit = waiting(this, this::interrupt) { send(messages, timeout.toJavaDuration()) }
+): Unit = waiting { send(messages, timeout.toJavaDuration()) }
 
 /** Suspends until the consumer has released everything. */
 public suspend fun Producer.awaitDrain(timeout: Duration = Duration.INFINITE): Unit =
-    waiting(this, this::interrupt) { drain(timeout.toJavaDuration()) }
+    waiting { drain(timeout.toJavaDuration()) }
 
 /**
  * A copy of the next message, which is released; null: none came in that time. Borrowed messages
@@ -56,7 +56,7 @@ public suspend fun Producer.awaitDrain(timeout: Duration = Duration.INFINITE): U
 public suspend fun Consumer.awaitMessage(timeout: Duration = Duration.INFINITE): Message? {
     val message = receive(Lapwing.NOW)
     if (message != null || timeout == Duration.ZERO) return message
-    return waiting(this, this::interrupt) { receive(timeout.toJavaDuration()) }
+    return waiting { receive(timeout.toJavaDuration()) }
 }
 
 /** Copies of all messages, in order, to the clean end of the channel. */
@@ -66,7 +66,7 @@ public fun Consumer.asFlow(): Flow<Message> = untilClosed { awaitMessage()!! }
 public suspend fun Duplex.awaitSend(
     messages: List<Message>,
     timeout: Duration = Duration.INFINITE,
-): Unit = waiting(this, this::interrupt) { send(messages, timeout.toJavaDuration()) }
+): Unit = waiting { send(messages, timeout.toJavaDuration()) }
 
 /** A call and its reply. A coroutine that is cancelled cancels the call. */
 public suspend fun Duplex.awaitCall(type: Int, payload: ByteArray, timeout: Duration): Reply {
@@ -81,20 +81,20 @@ public suspend fun Duplex.awaitCall(type: Int, payload: ByteArray, timeout: Dura
 
 /** Sends a request, whose reply must arrive within that time. Returns the number of the call. */
 public suspend fun Duplex.awaitStart(type: Int, payload: ByteArray, timeout: Duration): Long =
-    waiting(this, this::interrupt) { start(type, MemorySegment.ofArray(payload), timeout.toJavaDuration()) }
+    waiting { start(type, MemorySegment.ofArray(payload), timeout.toJavaDuration()) }
 
 /** The end of that call, as [Duplex.finish]. */
-public suspend fun Duplex.awaitFinish(call: Long): Reply = waiting(this, this::interrupt) { finish(call) }
+public suspend fun Duplex.awaitFinish(call: Long): Reply = waiting { finish(call) }
 
 /** The next call to end, as [Duplex.finishAny]; null: none did in that time. */
 public suspend fun Duplex.awaitFinishAny(timeout: Duration = Duration.INFINITE): Reply? =
-    waiting(this, this::interrupt) { finishAny(timeout.toJavaDuration()) }
+    waiting { finishAny(timeout.toJavaDuration()) }
 
 /** The next call or one-way message of the other side; null: none came in that time. */
 public suspend fun Duplex.awaitRequest(timeout: Duration = Duration.INFINITE): Request? {
     val request = next(Lapwing.NOW)
     if (request != null || timeout == Duration.ZERO) return request
-    return waiting(this, this::interrupt) { next(timeout.toJavaDuration()) }
+    return waiting { next(timeout.toJavaDuration()) }
 }
 
 /** All calls and one-way messages of the other side, to the clean end of the channel. */
@@ -106,7 +106,7 @@ public suspend fun Duplex.awaitReply(
     type: Int,
     payload: ByteArray,
     timeout: Duration = Duration.INFINITE,
-): Unit = waiting(this, this::interrupt) { reply(request, type, payload, timeout.toJavaDuration()) }
+): Unit = waiting { reply(request, type, payload, timeout.toJavaDuration()) }
 
 /** Answers a call with an error of this program's own. */
 public suspend fun Duplex.awaitReplyError(
@@ -114,7 +114,7 @@ public suspend fun Duplex.awaitReplyError(
     code: Int,
     text: String,
     timeout: Duration = Duration.INFINITE,
-): Unit = waiting(this, this::interrupt) { replyError(request, code, text, timeout.toJavaDuration()) }
+): Unit = waiting { replyError(request, code, text, timeout.toJavaDuration()) }
 
 private fun <T> untilClosed(next: suspend () -> T): Flow<T> = flow {
     while (true) {

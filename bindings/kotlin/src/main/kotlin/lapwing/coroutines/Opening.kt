@@ -43,33 +43,30 @@ public inline fun openPublisher(
 /** How long [openPublisher] waits by default for another publisher to end, as in C++. */
 public val OPEN_TIMEOUT: Duration = 10.seconds
 
-/** Connects to the listener at [path], to send to it. Suspends; its end is the timeout's. */
+/** Connects to the listener at [path], to send to it. */
 public suspend fun connectProducer(
     path: Path,
     timeout: Duration,
     options: ChannelOptions.Builder.() -> Unit = {},
-): Producer = connecting { Producer.connect(path, built(options), timeout.toJavaDuration()) }
+): Producer = waiting { Producer.connect(path, built(options), timeout.toJavaDuration()) }
 
 /** Connects to the listener at [path], to take its messages. */
 public suspend fun connectConsumer(
     path: Path,
     timeout: Duration,
     options: ChannelOptions.Builder.() -> Unit = {},
-): Consumer = connecting { Consumer.connect(path, built(options), timeout.toJavaDuration()) }
+): Consumer = waiting { Consumer.connect(path, built(options), timeout.toJavaDuration()) }
 
 /** Connects to the listener at [path], to call and be called. */
 public suspend fun connectDuplex(
     path: Path,
     timeout: Duration,
     options: ChannelOptions.Builder.() -> Unit = {},
-): Duplex = connecting { Duplex.connect(path, built(options), timeout.toJavaDuration()) }
+): Duplex = waiting { Duplex.connect(path, built(options), timeout.toJavaDuration()) }
 
 /** Listens at [path]. */
 public inline fun openListener(path: Path, options: ChannelOptions.Builder.() -> Unit = {}): Listener =
     Listener.open(path, ChannelOptions.builder().apply(options).build())
-
-/** There is nothing yet that could be interrupted: the timeout ends it. */
-private suspend fun <T> connecting(connect: () -> T): T = waiting(Any(), {}, connect)
 
 internal fun built(options: ChannelOptions.Builder.() -> Unit): ChannelOptions =
     ChannelOptions.builder().apply(options).build()

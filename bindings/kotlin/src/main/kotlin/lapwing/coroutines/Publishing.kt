@@ -12,12 +12,12 @@ import lapwing.Publisher
 public suspend fun Publisher.awaitPublish(
     rows: MemorySegment,
     timeout: Duration = Duration.INFINITE,
-): Long = waiting(this, this::interrupt) { publish(rows, timeout.toJavaDuration()) }
+): Long = waiting { publish(rows, timeout.toJavaDuration()) }
 
 /** Suspends until everything published is durable, and returns the last durable sequence. */
 public suspend fun Publisher.awaitFlush(timeout: Duration = Duration.INFINITE): Long =
-    waiting(this, this::interrupt) { flush(timeout.toJavaDuration()) }
+    waiting { flush(timeout.toJavaDuration()) }
 
 /** Ends the session, and suspends until that is durable. */
 public suspend fun Publisher.awaitEnd(timeout: Duration = Duration.INFINITE): Unit =
-    waiting(this, this::interrupt) { end(timeout.toJavaDuration()) }
+    waiting { end(timeout.toJavaDuration()) }

@@ -44,7 +44,7 @@ public suspend fun Subscriber.awaitItem(
 ): Item? {
     val item = read(batch, Lapwing.NOW)
     if (item != null || timeout == Duration.ZERO) return item
-    return waiting(this, this::interrupt) { read(batch, timeout.toJavaDuration()) }
+    return waiting { read(batch, timeout.toJavaDuration()) }
 }
 
 /** Rows of a batch that nobody has sized. */
