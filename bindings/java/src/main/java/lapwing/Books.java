@@ -3,7 +3,6 @@ package lapwing;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -20,8 +19,6 @@ import java.util.Optional;
  * <p>{@link ErrorCode#NOT_FOUND}: the instrument was not seen, or has no such level.
  */
 public final class Books extends Handle {
-  private static final int ATTEMPTS_FROM = 64; // rows of memory for what has an unknown number of rows
-
   /**
    * Of all books.
    *
@@ -94,10 +91,16 @@ public final class Books extends Handle {
 
   /** Of all books, by publisher, then by instrument. */
   public List<BookKey> keys() {
-    return all(C.book_key.SIZE, (books, memory, max) -> C.books_list(books, memory, max, out, error),
-        (memory, at) -> new BookKey(
-            Short.toUnsignedInt(memory.get(ValueLayout.JAVA_SHORT, at + C.book_key.publisher_id)),
-            memory.get(ValueLayout.JAVA_INT, at + C.book_key.instrument_id)));
+    MemorySegment books = enter();
+    try {
+      return Lists.all(out, error, C.book_key.SIZE,
+          (memory, max) -> C.books_list(books, memory, max, out, error),
+          (memory, at) -> new BookKey(
+              Short.toUnsignedInt(memory.get(ValueLayout.JAVA_SHORT, at + C.book_key.publisher_id)),
+              memory.get(ValueLayout.JAVA_INT, at + C.book_key.instrument_id)));
+    } finally {
+      exit();
+    }
   }
 
   /** The book of an instrument; empty: it was not seen. */
@@ -125,7 +128,7 @@ public final class Books extends Handle {
       try {
         LapwingException.check(
             C.books_levels(books, in(which), side.letter, from, levels, max, out, error), error);
-        return list(levels, C.level.SIZE, out.get(ValueLayout.JAVA_LONG, 0), Level::of);
+        return Lists.of(levels, C.level.SIZE, out.get(ValueLayout.JAVA_LONG, 0), Level::of);
       } finally {
         exit();
       }
@@ -135,8 +138,13 @@ public final class Books extends Handle {
   /** The orders of a level, the first in the queue first. */
   public List<Order> orders(BookKey which, Side side, long level) {
     Options.size("level", level);
-    return all(C.order.SIZE, (books, memory, max) ->
-        C.books_orders(books, in(which), side.letter, level, memory, max, out, error), Order::of);
+    MemorySegment books = enter();
+    try {
+      return Lists.all(out, error, C.order.SIZE, (memory, max) -> C.books_orders(books, in(which),
+          side.letter, level, memory, max, out, error), Order::of);
+    } finally {
+      exit();
+    }
   }
 
   /** The key where C takes it from: behind enter(). */
@@ -144,47 +152,5 @@ public final class Books extends Handle {
     key.set(ValueLayout.JAVA_INT, C.book_key.instrument_id, which.instrumentId());
     key.set(ValueLayout.JAVA_SHORT, C.book_key.publisher_id, (short) which.publisherId());
     return key;
-  }
-
-  // ---- lists whose length the library knows -----------------------------------------------------
-
-  private interface Call {
-    int apply(MemorySegment books, MemorySegment memory, long max);
-  }
-
-  private interface Element<T> {
-    T at(MemorySegment memory, long offset);
-  }
-
-  private <T> List<T> all(long elementBytes, Call call, Element<T> element) {
-    long max = ATTEMPTS_FROM;
-    MemorySegment books = enter();
-    try {
-      for (;;) {
-        try (Arena arena = Arena.ofConfined()) {
-          MemorySegment memory = arena.allocate(max * elementBytes, 8);
-          int result = call.apply(books, memory, max);
-          long count = out.get(ValueLayout.JAVA_LONG, 0);
-          if (result == C.OK) {
-            return list(memory, elementBytes, count, element);
-          }
-          if (result != C.ERROR_TOO_SMALL || count <= max) {
-            throw LapwingException.of(result, error, 0);
-          }
-          max = count;
-        }
-      }
-    } finally {
-      exit();
-    }
-  }
-
-  private static <T> List<T> list(MemorySegment memory, long elementBytes, long count,
-      Element<T> element) {
-    List<T> list = new ArrayList<>((int) count);
-    for (long i = 0; i < count; i++) {
-      list.add(element.at(memory, i * elementBytes));
-    }
-    return list;
   }
 }

@@ -77,7 +77,7 @@ public final class History extends Handle {
 
   /** From where to read so that nothing published at or after that time is missed. */
   public long findTime(Instant time) {
-    return findTimeNs(time.getEpochSecond() * 1_000_000_000L + time.getNano());
+    return findTimeNs(Lapwing.nanos(time));
   }
 
   /** The same; UTC nanoseconds since 1970. */

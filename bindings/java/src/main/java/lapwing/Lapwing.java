@@ -1,6 +1,7 @@
 package lapwing;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 
 /** The library, and what all its calls have in common. */
@@ -38,6 +39,11 @@ public final class Lapwing {
   /** The library's ABI, "1.0". A library that this package cannot use is not loaded. */
   public static String abi() {
     return (Library.ABI >>> 16) + "." + (Library.ABI & 0xffff);
+  }
+
+  /** UTC nanoseconds since 1970. */
+  static long nanos(Instant time) {
+    return time.getEpochSecond() * 1_000_000_000L + time.getNano();
   }
 
   /** What C takes for it: nanoseconds, or -1 for a duration without end. */

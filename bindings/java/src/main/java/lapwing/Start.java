@@ -31,7 +31,7 @@ public final class Start {
 
   /** At that time or a little before, so that nothing that was published since is missed. */
   public static Start time(Instant time) {
-    return timeNs(time.getEpochSecond() * 1_000_000_000L + time.getNano());
+    return timeNs(Lapwing.nanos(time));
   }
 
   /** The same; UTC nanoseconds since 1970. */

@@ -42,6 +42,7 @@ final class Driver {
     HistorySteps.add(operations, handles);
     BookSteps.add(operations, handles);
     ChannelSteps.add(operations, handles);
+    SymbolSteps.add(operations, handles);
     MisuseSteps.add(operations);
     RateSteps.add(operations);
     return operations;
