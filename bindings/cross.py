@@ -56,7 +56,7 @@ class Pair:
 def over_a_bus(publisher_language, subscriber_language, rows):
     """The digest that the subscriber has of all rows."""
     with Pair(publisher_language, subscriber_language) as (publisher, subscriber):
-        ask(publisher, "publisher.open as=p directory=bus schema=dbn.mbo record_bytes=56 capacity=65536")
+        ask(publisher, "publisher.open as=p directory=bus schema_name=dbn.mbo record_bytes=56 capacity=65536")
         ask(subscriber, "subscriber.open as=s directory=bus start=oldest end_at_close=1")
         ask(publisher, f"publisher.publish on=p file={rows} timeout_ms=forever")
         ask(publisher, "publisher.close on=p timeout_ms=forever")

@@ -30,6 +30,7 @@ TABLE = (
 )
 LONG_FUNCTION = "void f() {\n" + "  g();\n" * code.FUNCTION_LINES_MAX + "}\n"
 TAB = "<details><summary>Go</summary>\n\n```go\na := 1\n```\n\n</details>\n"
+CPP_LOOP = "```cpp\n  auto bus = lapwing::Subscriber::open({{}});\n  for (;;) {{\n{}  }}\n}}\n```\n"
 RENAMED = "| old | new | where |\n| --- | --- | --- |\n| `oldName`, `OlderName` | `newName` | Go |\n"
 MARKER = "TO" + "DO"
 REGISTRY = "https:/" + "/py" + "pi.org/simple"
@@ -280,6 +281,11 @@ CASES = {
         [{"CHANGELOG.md": RENAMED, "docs/a.md": "`newName`, `on-oldName`, `oldNames`\n"}],
         [{"CHANGELOG.md": RENAMED, "docs/a.md": "`oldName`\n"},
          {"CHANGELOG.md": RENAMED, "bindings/go/a.go": "x.OlderName = 1\n"}],
+    ),
+    text.loops_are_short: (
+        [{"README.md": TAB}, {"README.md": CPP_LOOP.format("    read();\n" * 9)}],
+        [{"README.md": TAB.replace("a := 1", "a := 1\n" * 16)},
+         {"README.md": CPP_LOOP.format("    read();\n" * 10)}],
     ),
     text.tabs_are_the_packages_own: (
         [{"README.md": TAB, "bindings/go/README.md": "```go\na := 1\n```\n"}],

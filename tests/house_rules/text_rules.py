@@ -43,6 +43,10 @@ REGISTRY_HOSTS = "|".join(
 )
 
 DOCUMENTS = r"\b(docs|bench|tests)/[\w./-]+\.(md|golden)\b|\b(README|CHANGELOG)\.md\b"
+TABS = r"<details><summary>(.+?)</summary>\n\n```\w+\n((?:(?!```).*\n)*)```"
+LOOP_LINES = {"C++": 12, "Python": 8}  # lines from the open to the end of the loop; others: LOOP_LINES_MAX
+LOOP_LINES_MAX = 15
+OPENS_SUBSCRIBER = r"SubscriberOptions\b(?!,)|[sS]ubscriber(\.|::)?[oO]pen\b|Subscriber\(|open(ing)?Subscriber\b|OpenSubscriber\b"
 TEN_LINES = r"bindings/\w+/README\.md|docs/c\.md"
 OUTSIDE_DOCUMENTS = r"\b(DESIGN|STYLE)(\.md| \d+)\b"
 
@@ -132,10 +136,29 @@ def tabs_are_the_packages_own(tree):
     readme = tree["README.md"]
     own = ["\n".join(line.strip() for line in source.text.split("\n"))
            for source in tree if re.fullmatch(TEN_LINES, source.path)]
-    for line, match in readme.search(r"<details><summary>(.+?)</summary>\n\n```\w+\n([^`]*)```"):
+    for line, match in readme.search(TABS):
         lines = "\n".join(code.strip() for code in match[2].split("\n"))
         if not any(lines in text for text in own):
             yield readme.finding(line, f"the lines of {match[1]} are in no document of a language")
+
+
+def loops_are_short(tree):
+    """The loop of a language in README.md takes few lines, from the open to its end."""
+    if "README.md" not in tree:
+        return
+    readme = tree["README.md"]
+    loops = [(line, match[1], match[2]) for line, match in
+             readme.search(TABS)]
+    loops += [(line, "C++", match[0]) for line, match in
+              readme.search(r"^.*lapwing::Subscriber::open\(.*\n(?:.*\n)*?  \}$")]
+    for line, language, code in loops:
+        lines = [text for text in code.split("\n") if text.strip()]
+        first = next((i for i, text in enumerate(lines) if re.search(OPENS_SUBSCRIBER, text)), 0)
+        margin = re.match(r"\s*", lines[first])[0]  # what is less indented closes a function
+        count = sum(text.startswith(margin) for text in lines[first:])
+        limit = LOOP_LINES.get(language, LOOP_LINES_MAX)
+        if count > limit:
+            yield readme.finding(line, f"the loop of {language} takes {count} lines; at most {limit}")
 
 
 def no_old_names(tree):
@@ -153,5 +176,5 @@ def no_old_names(tree):
                 yield source.finding(line, f"'{match[1]}' has another name now: see CHANGELOG.md")
 
 
-RULES = [no_old_names, tabs_are_the_packages_own, documents_exist, no_markers, no_machine_paths, no_registry_hosts, file_names]
+RULES = [no_old_names, loops_are_short, tabs_are_the_packages_own, documents_exist, no_markers, no_machine_paths, no_registry_hosts, file_names]
 ADVICE = [text_form]
