@@ -12,6 +12,7 @@ take_no_arguments "$@"
 # Programs by name, since one that came another way is as good.
 missing=()
 has cargo || missing+=(cargo-web)
+has cargo-clippy || missing+=(rust-web-clippy)
 has mvn || missing+=(maven)
 has node || missing+=(nodejs)
 has npm || missing+=(npm)
