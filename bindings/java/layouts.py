@@ -17,6 +17,7 @@ CRITICAL = {
     "version", "error_name", "publisher_interrupt", "subscriber_interrupt", "subscriber_position",
     "cursor_position", "books_find", "books_levels", "listener_fd", "listener_interrupt",
     "channel_commit", "channel_abort", "channel_release", "channel_fd", "channel_interrupt",
+    "wait_set_interrupt",
 }
 # These wait, but with a timeout of 0 they do not: then they are called as NAME_now.
 CRITICAL_NOW = {"publisher_publish", "subscriber_read_one", "channel_claim", "channel_peek"}

@@ -2036,7 +2036,7 @@ final class C {
   }
 
   private static final class Call_wait_set_interrupt {
-    static final MethodHandle HANDLE = Library.call("lapwing_wait_set_interrupt",
+    static final MethodHandle HANDLE = Library.critical("lapwing_wait_set_interrupt",
         FunctionDescriptor.ofVoid(ADDRESS));
   }
 

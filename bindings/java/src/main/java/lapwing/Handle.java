@@ -21,6 +21,9 @@ import java.util.function.IntSupplier;
  *       the end of the call or of the lease. So nothing waits, and no call and no lease loses it.
  * </ol>
  * An interrupt is a call beside others. The monitor of the state keeps it apart from the destruction.
+ *
+ * <p>A source of a wait set also passes the {@link Gate} of the set: each call between enter() and exit(),
+ * and the destruction.
  */
 abstract class Handle implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("lapwing");
@@ -48,7 +51,8 @@ abstract class Handle implements AutoCloseable {
   private final State state;
   private final Cleaner.Cleanable cleanable;
 
-  private boolean hasStray; // these two within a call; see interruptibly()
+  private Gate passed; // these three within a call; null: none
+  private boolean hasStray; // see interruptibly()
   private int interruptsAtStray;
 
   /** Of the call under way. */
@@ -68,7 +72,21 @@ abstract class Handle implements AutoCloseable {
     if (!USE.compareAndSet(state, IDLE, BUSY)) {
       enterLent();
     }
+    Gate gate = state.gate;
+    if (gate != null) {
+      pass(gate);
+    }
     return state.pointer;
+  }
+
+  private void pass(Gate gate) {
+    if (!gate.enter()) {
+      leave();
+      throw new LapwingException(ErrorCode.MISUSE, "this " + state.what
+          + " cannot be used: another thread is within a call of its wait set. Use a set and its"
+          + " sources in one thread.");
+    }
+    passed = gate;
   }
 
   private void enterLent() {
@@ -82,10 +100,33 @@ abstract class Handle implements AutoCloseable {
   }
 
   final void exit() {
+    Gate gate = passed;
+    if (gate != null) {
+      passed = null;
+      gate.exit();
+    }
+    leave();
+  }
+
+  private void leave() {
     if (!USE.compareAndSet(state, BUSY, IDLE)) {
       state.clear(BUSY);
     }
     Reference.reachabilityFence(this); // its memory, of which C may know only the address
+  }
+
+  /** Within a call: it is in a wait set now, or in none. */
+  final void gate(Gate gate) {
+    state.gate = gate;
+  }
+
+  final boolean isInSet() {
+    Gate gate = state.gate;
+    return gate != null && !gate.isOver();
+  }
+
+  final String what() {
+    return state.what;
   }
 
   /** MISUSE: it is closed, so that its memory may be gone. */
@@ -166,6 +207,7 @@ abstract class Handle implements AutoCloseable {
     final Function destroy;
     volatile int use;
     volatile int interrupts; // that the program asked for
+    volatile Gate gate; // null: it is in no wait set
     private boolean isDestroyed; // behind the monitor
 
     State(String what, MemorySegment pointer, Function interrupt, Function destroy) {
@@ -211,7 +253,16 @@ abstract class Handle implements AutoCloseable {
       }
     }
 
-    synchronized void destroy() {
+    void destroy() {
+      Gate of = gate;
+      if (of == null) {
+        destroyNow();
+      } else {
+        of.destroy(this::destroyNow);
+      }
+    }
+
+    private synchronized void destroyNow() {
       if (isDestroyed) {
         return;
       }

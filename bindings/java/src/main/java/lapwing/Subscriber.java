@@ -22,12 +22,14 @@ public final class Subscriber extends Handle {
   /** What {@link #readOne} returns when an event or a state stands before the next record: read it. */
   public static final long EVENT_DUE = -1;
 
+  final boolean conflates;
   private final boolean isSparse;
   private RowTypes types; // of the session; null before the first one, and if it has no schema
 
-  private Subscriber(MemorySegment pointer, boolean isSparse) {
+  private Subscriber(MemorySegment pointer, SubscriberOptions options) {
     super("subscriber", pointer, C::subscriber_interrupt, C::subscriber_destroy);
-    this.isSparse = isSparse;
+    this.conflates = options.conflates();
+    this.isSparse = options.isSparse();
   }
 
   /** With the options' defaults: live, and gaps are filled. */
@@ -42,7 +44,7 @@ public final class Subscriber extends Handle {
       MemorySegment opened = arena.allocate(ValueLayout.ADDRESS);
       LapwingException.check(
           C.subscriber_open(options.write(arena, directory), opened, error), error);
-      return new Subscriber(opened.get(ValueLayout.ADDRESS, 0), options.isSparse());
+      return new Subscriber(opened.get(ValueLayout.ADDRESS, 0), options);
     }
   }
 

@@ -214,6 +214,10 @@ public final class SubscriberOptions {
     }
   }
 
+  boolean conflates() {
+    return conflate;
+  }
+
   /** Rows do not follow one another: they need their sequences. */
   boolean isSparse() {
     return conflate || !instruments.isEmpty();

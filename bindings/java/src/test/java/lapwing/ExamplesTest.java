@@ -49,6 +49,22 @@ class ExamplesTest {
   }
 
   @Test
+  void twoBusesAreReadInOneThread() throws Exception {
+    Path first = directory.resolve("first");
+    Path second = directory.resolve("second");
+    Feed.closedBus(first, 10_000);
+    try (Publisher publisher = Feed.open(second)) { // which closes after the first
+      Process reading = start("TwoBuses", first.toString(), second.toString());
+      while (publisher.inspect().subscribers() == 0) {
+        TimeUnit.MILLISECONDS.sleep(10);
+      }
+      Feed.publish(publisher, 1, 7);
+      publisher.end(Feed.PATIENCE);
+      assertEquals("first 10000\nsecond 7\n", outputOf(reading));
+    }
+  }
+
+  @Test
   void theClientCallsTheServer() throws Exception {
     String socket = directory.resolve("s").toString();
     Process server = start("SquareServer", socket);

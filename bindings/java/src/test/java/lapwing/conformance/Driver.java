@@ -43,6 +43,7 @@ final class Driver {
     BookSteps.add(operations, handles);
     ChannelSteps.add(operations, handles);
     SymbolSteps.add(operations, handles);
+    WaitSetSteps.add(operations, handles);
     MisuseSteps.add(operations);
     RateSteps.add(operations);
     return operations;

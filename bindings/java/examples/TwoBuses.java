@@ -1,0 +1,69 @@
+import java.nio.file.Path;
+import java.time.Duration;
+import lapwing.Batch;
+import lapwing.Event;
+import lapwing.Item;
+import lapwing.Lapwing;
+import lapwing.Records;
+import lapwing.Start;
+import lapwing.Subscriber;
+import lapwing.SubscriberOptions;
+import lapwing.WaitSet;
+
+/**
+ * Reads two buses in one thread to their closes, and reports once a second. Prints how many records each
+ * had.
+ *
+ * <pre>java -cp lapwing.jar --enable-native-access=ALL-UNNAMED examples/TwoBuses.java BUS BUS</pre>
+ */
+final class TwoBuses {
+  private static final SubscriberOptions FROM_OLDEST =
+      SubscriberOptions.builder().name("two buses").start(Start.oldest()).build();
+
+  /** What the program keeps of a bus: the token of its source. */
+  private static final class Bus {
+    final Subscriber subscriber;
+    long records;
+
+    Bus(Subscriber subscriber) {
+      this.subscriber = subscriber;
+    }
+
+    /** Takes what there is now: a batch, an event, or nothing. False: the bus was closed. */
+    boolean take(Batch batch) {
+      Item item = subscriber.read(batch, Lapwing.NOW);
+      if (item instanceof Records rows) {
+        records += rows.count();
+      }
+      return !(item instanceof Event event && event.kind() == Event.Kind.CLOSED);
+    }
+  }
+
+  private TwoBuses() {}
+
+  public static void main(String[] arguments) {
+    Path first = Path.of(arguments[0]);
+    Path second = Path.of(arguments[1]);
+    try (WaitSet<Bus> set = WaitSet.open();
+        Subscriber ofFirst = Subscriber.open(first, FROM_OLDEST);
+        Subscriber ofSecond = Subscriber.open(second, FROM_OLDEST)) {
+      Bus a = new Bus(ofFirst);
+      Bus b = new Bus(ofSecond);
+      set.add(ofFirst, a);
+      set.add(ofSecond, b);
+      set.addTimer(Duration.ofSeconds(1), Duration.ofSeconds(1), null);
+      Batch batch = new Batch(4096); // of one thread, for all its sources
+      for (int open = 2; open > 0; ) {
+        WaitSet.Source<Bus> ready = set.await(Lapwing.FOREVER);
+        if (ready.kind() == WaitSet.Kind.TIMER) {
+          System.err.println(a.records + " and " + b.records + " records");
+        } else if (!ready.token().take(batch)) {
+          set.remove(ready);
+          open--;
+        }
+      }
+      System.out.println(first.getFileName() + " " + a.records);
+      System.out.println(second.getFileName() + " " + b.records);
+    }
+  }
+}

@@ -1,0 +1,335 @@
+package lapwing;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/**
+ * Waits for several sources in one thread: subscribers, channels, listeners, descriptors, timers.
+ *
+ * <pre>{@code
+ * try (WaitSet<Subscriber> set = WaitSet.open()) {
+ *   set.add(es, es);
+ *   set.add(nq, nq);
+ *   for (;;) {
+ *     Subscriber ready = set.await(Lapwing.FOREVER).token();
+ *     Item item = ready.read(batch, Lapwing.NOW);  // null: there was less than a record
+ *   }
+ * }
+ * }</pre>
+ *
+ * <p>A wait takes nothing from a source: call the source with {@link Lapwing#NOW}. What is left there
+ * makes it ready again, and so does its end, until it is removed. Sources take turns.
+ *
+ * <p>The set does not own its sources. A source that is closed leaves the set.
+ *
+ * <p>Threads: one at a time uses the set and its sources, any; {@link #interrupt()} and {@link #close()}
+ * at any time, also of a source. A call of a source during a call of its set throws MISUSE, and the
+ * other way round.
+ *
+ * @param <T> of the tokens: what the program wants to know of a source that is ready
+ */
+public final class WaitSet<T> extends Handle {
+  /** Events of a descriptor: data can be read. */
+  public static final int POLLIN = 1;
+
+  /** Events of a descriptor: there is urgent data. */
+  public static final int POLLPRI = 2;
+
+  /** Events of a descriptor: data can be written. */
+  public static final int POLLOUT = 4;
+
+  /** Events of a descriptor: the other side will write no more. */
+  public static final int POLLRDHUP = 0x2000;
+
+  /** What a source is. */
+  public enum Kind {
+    SUBSCRIBER,
+    /** A subscriber that conflates. */
+    CONFLATED,
+    CONSUMER, PRODUCER, DUPLEX, LISTENER,
+    /** A descriptor. */
+    FD,
+    TIMER;
+
+    /** "subscriber". */
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  /** A source of a set. Events and expirations are those of the last time that it was ready. */
+  public static final class Source<T> {
+    private final Kind kind;
+    private final Handle handle; // null: a descriptor or a timer
+    private final T token;
+    private long number; // that C has as its token
+    private long id; // that C gave it
+    private int events;
+    private long expirations;
+
+    Source(Kind kind, Handle handle, T token) {
+      this.kind = kind;
+      this.handle = handle;
+      this.token = token;
+    }
+
+    public Kind kind() {
+      return kind;
+    }
+
+    /** What it was added with. */
+    public T token() {
+      return token;
+    }
+
+    /** The events of a descriptor, as of poll(2). */
+    public int events() {
+      return events;
+    }
+
+    /** How often a timer has expired since the time before. */
+    public long expirations() {
+      return expirations;
+    }
+
+    private boolean isClosed() {
+      return handle != null && handle.isClosed();
+    }
+  }
+
+  /** A function of C that adds a source under a number, and writes its id to `out`. */
+  private interface Add {
+    int add(MemorySegment set, MemorySegment source, long number);
+  }
+
+  private final Gate gate;
+  private final MemorySegment ready = Text.struct(Arena.ofAuto(), C.ready.SIZE);
+  private final Map<Long, Source<T>> sources = new HashMap<>(); // by their numbers
+  private final List<Producer> producers = new ArrayList<>();
+  private long lastNumber;
+
+  private WaitSet(MemorySegment pointer, Gate gate) {
+    super("wait set", pointer, C::wait_set_interrupt,
+        where -> gate.end(() -> C.wait_set_destroy(where)));
+    this.gate = gate;
+  }
+
+  /** Waits in backoff mode. */
+  public static <T> WaitSet<T> open() {
+    return open(WaitMode.BACKOFF);
+  }
+
+  /** A subscriber that waits busily needs a set that does. */
+  public static <T> WaitSet<T> open(WaitMode wait) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment error = LapwingException.memory(arena);
+      MemorySegment opened = arena.allocate(ValueLayout.ADDRESS);
+      LapwingException.check(C.wait_set_open(wait.number, opened, error), error);
+      return new WaitSet<>(opened.get(ValueLayout.ADDRESS, 0), new Gate());
+    }
+  }
+
+  // ---- sources ----------------------------------------------------------------------------------
+
+  /** Ready when there is a record, an event or an entry of a state. MISUSE: it is in a set. */
+  public Source<T> add(Subscriber subscriber, T token) {
+    return add(subscriber.conflates ? Kind.CONFLATED : Kind.SUBSCRIBER, subscriber, token,
+        (set, source, number) -> C.wait_set_add_subscriber(set, source, number, out, error));
+  }
+
+  /** Ready when there is a message. MISUSE: it is in a set. */
+  public Source<T> add(Consumer consumer, T token) {
+    return addChannel(Kind.CONSUMER, consumer, 0, token);
+  }
+
+  /** Ready when there is a call, a message, a reply, or a call has timed out. MISUSE: it is in a set. */
+  public Source<T> add(Duplex duplex, T token) {
+    return addChannel(Kind.DUPLEX, duplex, 0, token);
+  }
+
+  /** Ready when there is room for a message of that size. A wait ends a claim. MISUSE: it is in a set. */
+  public Source<T> add(Producer producer, long bytes, T token) {
+    Source<T> source = addChannel(Kind.PRODUCER, producer, bytes, token);
+    producers.add(producer);
+    return source;
+  }
+
+  /** Ready when accept or tend has something to do. MISUSE: it is in a set. */
+  public Source<T> add(Listener listener, T token) {
+    return add(Kind.LISTENER, listener, token,
+        (set, source, number) -> C.wait_set_add_listener(set, source, number, out, error));
+  }
+
+  /** Ready when it has one of the events, as of poll(2). Remove it before it is closed. */
+  public Source<T> addFd(int fd, int events, T token) {
+    return add(Kind.FD, null, token,
+        (set, source, number) -> C.wait_set_add_fd(set, fd, events, number, out, error));
+  }
+
+  /**
+   * Ready after that time, and then once every interval; zero: once. {@link Lapwing#NEVER}: not until
+   * {@link #setTimer}.
+   */
+  public Source<T> addTimer(Duration in, Duration every, T token) {
+    long inNs = Lapwing.nanos(in);
+    long everyNs = Lapwing.nanos(every);
+    return add(Kind.TIMER, null, token,
+        (set, source, number) -> C.wait_set_add_timer(set, inNs, everyNs, number, out, error));
+  }
+
+  /** Sets a timer anew. NOT_FOUND: it is not in the set. */
+  public void setTimer(Source<T> timer, Duration in, Duration every) {
+    long inNs = Lapwing.nanos(in);
+    long everyNs = Lapwing.nanos(every);
+    MemorySegment set = enterClosed();
+    try {
+      LapwingException.check(
+          C.wait_set_set_timer(set, isHere(timer) ? timer.id : 0, inNs, everyNs, error), error);
+    } finally {
+      exitClosed();
+    }
+  }
+
+  /** False: it is not in the set (any more). */
+  public boolean remove(Source<T> source) {
+    MemorySegment set = enterClosed();
+    try {
+      return isHere(source) && removeEntered(set, source);
+    } finally {
+      exitClosed();
+    }
+  }
+
+  private boolean isHere(Source<T> source) {
+    return sources.get(source.number) == source;
+  }
+
+  private boolean removeEntered(MemorySegment set, Source<T> source) {
+    sources.remove(source.number);
+    producers.remove(source.handle);
+    int result = C.wait_set_remove(set, source.id, error);
+    if (source.handle != null) {
+      source.handle.gate(null);
+    }
+    if (result == C.ERROR_NOT_FOUND) { // it was closed
+      return false;
+    }
+    LapwingException.check(result, error);
+    return true;
+  }
+
+  private Source<T> addChannel(Kind kind, Channel channel, long bytes, T token) {
+    return add(kind, channel, token, (set, source, number) ->
+        C.wait_set_add_channel(set, source, bytes, number, out, error));
+  }
+
+  private Source<T> add(Kind kind, Handle handle, T token, Add add) {
+    MemorySegment set = enterClosed();
+    try {
+      sources.values().removeIf(Source::isClosed);
+      producers.removeIf(Producer::isClosed);
+      Source<T> source = new Source<>(kind, handle, token);
+      if (handle == null) {
+        return added(add.add(set, MemorySegment.NULL, lastNumber + 1), source);
+      }
+      if (handle.isInSet()) {
+        throw new LapwingException(ErrorCode.MISUSE, "the " + handle.what()
+            + " cannot be added: it is in a wait set. Remove it there first.");
+      }
+      MemorySegment pointer = handle.enter();
+      try {
+        added(add.add(set, pointer, lastNumber + 1), source);
+        handle.gate(gate);
+        return source;
+      } finally {
+        handle.exit();
+      }
+    } finally {
+      exitClosed();
+    }
+  }
+
+  private Source<T> added(int result, Source<T> source) {
+    LapwingException.check(result, error);
+    source.number = ++lastNumber;
+    source.id = out.get(ValueLayout.JAVA_LONG, 0);
+    sources.put(source.number, source);
+    return source;
+  }
+
+  /** Begins a call that uses the sources in C. */
+  private MemorySegment enterClosed() {
+    MemorySegment set = enter();
+    try {
+      gate.close();
+    } catch (RuntimeException e) {
+      exit();
+      throw e;
+    }
+    return set;
+  }
+
+  private void exitClosed() {
+    gate.open();
+    exit();
+  }
+
+  // ---- waiting ----------------------------------------------------------------------------------
+
+  /** The next source that is ready; null: none was in that time. */
+  public Source<T> await(Duration timeout) {
+    long timeoutNs = Lapwing.nanos(timeout);
+    MemorySegment set = enter();
+    try {
+      for (int i = 0; i < producers.size(); i++) {
+        producers.get(i).lease.endIfMine(); // of a claim, which C gives back
+      }
+      int result = waitOnce(set, Waits.first(timeoutNs));
+      if (Waits.goesOn(this, result, timeoutNs)) {
+        result = Waits.rest(this, timeoutNs, slice -> waitOnce(set, slice));
+      }
+      if (!LapwingException.came(result, timeoutNs, error)) {
+        return null;
+      }
+      Source<T> source = sourceReady();
+      source.events = ready.get(ValueLayout.JAVA_INT, C.ready.events);
+      source.expirations = ready.get(ValueLayout.JAVA_LONG, C.ready.expirations);
+      return source;
+    } finally {
+      exit();
+    }
+  }
+
+  /** Between two of these, sources that were closed are destroyed. */
+  private int waitOnce(MemorySegment set, long timeoutNs) {
+    gate.close();
+    try {
+      for (;;) {
+        int result = C.wait_set_wait(set, ready, timeoutNs, error);
+        if (result != C.OK || !sourceReady().isClosed()) {
+          return result;
+        }
+        removeEntered(set, sourceReady()); // closed, and not destroyed: its memory is lent
+      }
+    } finally {
+      gate.open();
+    }
+  }
+
+  private Source<T> sourceReady() {
+    return sources.get(ready.get(ValueLayout.JAVA_LONG, C.ready.token));
+  }
+
+  /** Ends the wait under way, or else the next one, with {@link ErrorCode#INTERRUPTED}. */
+  public void interrupt() {
+    interruptWait();
+  }
+}
