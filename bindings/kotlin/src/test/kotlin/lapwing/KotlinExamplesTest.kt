@@ -50,6 +50,20 @@ class KotlinExamplesTest {
     }
 
     @Test
+    fun `two buses are read in one coroutine`() {
+        val first = directory.resolve("first")
+        val second = directory.resolve("second")
+        Feed.closedBus(first, 10_000)
+        Feed.open(second).use { publisher -> // which closes after the first
+            val reading = start("TwoBuses", first.toString(), second.toString())
+            while (publisher.inspect().subscribers() == 0L) Thread.sleep(10)
+            Feed.publish(publisher, 1, 7)
+            publisher.end(Feed.PATIENCE)
+            assertEquals("first 10000\nsecond 7\n", outputOf(reading))
+        }
+    }
+
+    @Test
     fun `the client calls the server`() {
         val socket = directory.resolve("s").toString()
         val server = start("SquareServer", socket)

@@ -10,6 +10,7 @@ import lapwing.Item
 import lapwing.Lapwing
 import lapwing.LapwingException
 import lapwing.Subscriber
+import lapwing.WaitSet
 
 /**
  * Every item of the bus, in order, each read into the same [batch]. Ends with a clean close of the bus
@@ -47,5 +48,14 @@ public suspend fun Subscriber.awaitItem(
     return waiting { read(batch, timeout.toJavaDuration()) }
 }
 
-/** Rows of a batch that nobody has sized. */
+/** The next source that is ready; null: none was in that time. As [WaitSet.await], and suspends. */
+public suspend fun <T> WaitSet<T>.awaitReady(
+    timeout: Duration = Duration.INFINITE
+): WaitSet.Source<T>? {
+    val ready = await(Lapwing.NOW)
+    if (ready != null || timeout == Duration.ZERO) return ready
+    return waiting { await(timeout.toJavaDuration()) }
+}
+
+/** The default number of rows in a batch. */
 public const val DEFAULT_ROWS: Int = 4096
