@@ -14,16 +14,23 @@ import org.junit.jupiter.api.io.TempDir;
 class ExamplesTest {
   @TempDir Path directory;
 
-  private static Process start(String example, String... arguments) throws IOException {
+  private Process start(String example, String... arguments) throws IOException {
+    return start(directory, Path.of(System.getProperty("lapwing.examples"), example + ".java"),
+        arguments);
+  }
+
+  /** Compiles and runs a program in that working directory. */
+  static Process start(Path directory, Path program, String... arguments) throws IOException {
     List<String> command = new ArrayList<>(List.of(
         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
         "-cp", System.getProperty("java.class.path"), "--enable-native-access=ALL-UNNAMED",
-        Path.of(System.getProperty("lapwing.examples"), example + ".java").toString()));
+        program.toString()));
     command.addAll(List.of(arguments));
-    return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+    return new ProcessBuilder(command).directory(directory.toFile())
+        .redirectError(ProcessBuilder.Redirect.INHERIT).start();
   }
 
-  private static String outputOf(Process process) throws IOException, InterruptedException {
+  static String outputOf(Process process) throws IOException, InterruptedException {
     String output = new String(process.getInputStream().readAllBytes());
     assertEquals(true, process.waitFor(60, TimeUnit.SECONDS));
     assertEquals(0, process.exitValue());

@@ -1,5 +1,6 @@
 package lapwing
 
+import java.nio.file.Files
 import java.nio.file.Path
 import java.util.concurrent.TimeUnit
 import org.junit.jupiter.api.Assertions.assertEquals
@@ -20,6 +21,7 @@ class KotlinExamplesTest {
                 "lapwing.examples.${example}Kt",
                 *arguments,
             )
+            .directory(directory.toFile())
             .redirectError(ProcessBuilder.Redirect.INHERIT)
             .start()
 
@@ -61,6 +63,28 @@ class KotlinExamplesTest {
             publisher.end(Feed.PATIENCE)
             assertEquals("first 10000\nsecond 7\n", outputOf(reading))
         }
+    }
+
+    /** The lines between two that are equal to these, without the indentation of the first. */
+    private fun linesBetween(file: String, before: String, after: String): List<String> {
+        val lines = Files.readAllLines(Path.of(System.getProperty("basedir"), file))
+        val inside = lines.dropWhile { it != before }.drop(1).takeWhile { it != after }
+        val indentation = inside.first().takeWhile { it == ' ' }
+        return inside.map { it.removePrefix(indentation) }
+    }
+
+    @Test
+    fun `the loop of the README is the example that runs`() {
+        val loop = linesBetween("README.md", "```kotlin", "```")
+        assertTrue(loop.size in 5..15, "${loop.size} lines")
+        assertEquals(linesBetween("examples/Loop.kt", "fun main() = runBlocking {", "}"), loop)
+        Feed.closedBookBus(directory.resolve("es"))
+        val said = outputOf(start("Loop")).lines()
+        assertEquals(
+            listOf("session 1", "1 98.0", "2 99.0", "3 101.0", "4 102.0", "caught-up 4"),
+            said.take(6),
+        )
+        assertTrue(said[6].startsWith("closed 4: "), said[6])
     }
 
     @Test
