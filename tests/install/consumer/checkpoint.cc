@@ -20,7 +20,7 @@ int fail(const absl::Status& status) {
 
 absl::Status publish(const std::string& directory) {
   auto publisher = lapwing::Publisher::open({.directory = directory,
-                                             .schema = lapwing::kv16::kSchema,
+                                             .schema_name = lapwing::kv16::kSchema,
                                              .record_bytes = sizeof(lapwing::kv16::Record)});
   if (!publisher.ok()) return publisher.status();
   for (std::uint64_t i = 0; i < 1000; ++i) {
