@@ -1,6 +1,6 @@
 #!/bin/sh
-# Kills publisher, strategy and gateway of the examples order_strategy.py and order_gateway.py at random:
-# tests/end_to_end/exactly_once_test.py with the programs of this package, after bindings/python/build.sh.
+# Kills the examples order_strategy.py and order_gateway.py, and their publisher, at random:
+# tests/end_to_end/exactly_once_test.py with the programs of this package. After build.sh.
 # Then the strategy in C++ with the gateway in Python, since both speak of the same orders.
 #
 # Exit: 0 each order once; 77 SKIPPED: the package is not built; 1 anything else.
