@@ -25,6 +25,7 @@ import lapwing.coroutines.awaitFlush
 import lapwing.coroutines.awaitItem
 import lapwing.coroutines.awaitMessage
 import lapwing.coroutines.awaitProducer
+import lapwing.coroutines.awaitReady
 import lapwing.coroutines.awaitReply
 import lapwing.coroutines.awaitRequest
 import lapwing.coroutines.awaitSend
@@ -125,6 +126,25 @@ class CoroutinesTest {
                 assertNull(withTimeoutOrNull(50.milliseconds) { subscriber.awaitItem(batch) })
                 assertNull(subscriber.awaitItem(batch, Duration.ZERO))
                 assertNull(subscriber.awaitItem(batch, 1.milliseconds))
+            }
+        }
+    }
+
+    @Test
+    fun `a wait of a set is cancelled and the set stays usable`() = runBlocking {
+        open().use { publisher ->
+            openSubscriber(directory).use { subscriber ->
+                val batch = Batch(8)
+                while (subscriber.awaitItem(batch, 200.milliseconds) != null) {}
+                WaitSet.open<String>().use { set ->
+                    set.add(subscriber, "bus")
+                    assertNull(set.awaitReady(Duration.ZERO))
+                    assertNull(set.awaitReady(1.milliseconds))
+                    assertNull(withTimeoutOrNull(50.milliseconds) { set.awaitReady() })
+                    val ready = async { set.awaitReady() }
+                    Feed.publish(publisher, 1, 1)
+                    assertEquals("bus", ready.await()!!.token())
+                }
             }
         }
     }
