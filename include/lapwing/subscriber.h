@@ -107,8 +107,8 @@ struct Start {
 
   Kind kind = Kind::kLive;
   std::uint64_t value = 0;  // sequence, or UTC ns
-  // For kSnapshot, and for OnGap::kSnapshot: empty is what default_fold() says; or one of your own,
-  // and no name.
+  // For kSnapshot and OnGap::kSnapshot: the name of a fold that Lapwing ships, empty for
+  // default_fold(); or else own_fold, one of your own.
   std::string fold = {};
   std::shared_ptr<const Fold> own_fold = {};
   std::optional<StoredPosition> position = {};  // kAfter

@@ -3,7 +3,7 @@
 # wrong in memory.
 #   tests/capi/calls.sh                 under valgrind, where it is installed
 #   tests/capi/calls.sh --plain         without it, as a build with sanitizers needs
-# Prints `65 of 65 functions called, 36 error numbers seen`. Exit: 0, 1 something is wrong, 77 no valgrind.
+# Prints `88 of 88 functions called, 36 error numbers seen`. Exit: 0, 1 something is wrong, 77 no valgrind.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${LAPWING_BUILD_DIR:-$root/build/release}
