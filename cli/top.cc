@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <deque>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -92,11 +94,19 @@ void print_reading(const MachineReading& reading) {
   if (const std::string rest = rest_text(reading); !rest.empty()) std::cout << rest << '\n';
 }
 
-// Prints why buses could not be read. Another user's bus is an error only if it was named.
+// A bus that was found, and whose directory has been removed since.
+bool is_removed(const BusReading& bus) {
+  std::error_code error;
+  return errc_of(bus.ring.status()) == Errc::kNoBus &&
+         !std::filesystem::exists(bus.directory, error) && !error;
+}
+
+// Prints why buses could not be read. Of buses that were not named, those of other users and those
+// that are removed meanwhile are no errors.
 int say_what_is_missing(const TopOptions& options, const MachineReading& reading) {
   int code = kExitDone;
   for (const BusReading& bus : reading.buses) {
-    if (options.buses.empty() && !is_trusted_user(bus.uid)) continue;
+    if (options.buses.empty() && (!is_trusted_user(bus.uid) || is_removed(bus))) continue;
     if (bus.is_unanswered()) code = fail(bus.subscribers.status());
     if (bus.ring.ok() || errc_of(bus.ring.status()) == Errc::kNotFound) continue;
     code = fail(bus.ring.status());
