@@ -133,6 +133,7 @@ class Missing(serve_test.ServeTest, harness.BusTest):
         self.assertIsNone(self.subscriber("stuck"))
         self.assertEqual(self.health()[0], DONE)
         self.assertEqual(self.kinds()[-1], "forgotten")
+        self.until("it to be out of the list", lambda: "stuck" not in self.roster())
         last.kill()
         self.publish("after")
         self.until("the other to be back", lambda: self.subscriber("good", "live"))
