@@ -48,7 +48,7 @@ bool is_of(const SymbolMapping& mapping, const InstrumentName& name) {
   return name.is_symbol() ? mapping.symbol == name.symbol : mapping.instrument_id == *name.number;
 }
 
-// Those of the given instruments, or all. Errors: kNotFound.
+// Mappings of the given instruments; all mappings if none is given. Errors: kNotFound.
 absl::StatusOr<std::vector<SymbolMapping>> choose(std::vector<SymbolMapping> mappings,
                                                   const SymbolsOptions& options) {
   if (options.instruments.empty()) return mappings;
@@ -94,7 +94,7 @@ void print_text(const std::vector<SymbolMapping>& mappings) {
 }
 
 int show_symbols(const SymbolsOptions& options) {
-  // A directory without a bus has no symbols, either.
+  // Symbols::of_bus() returns no symbols, and no error, for a directory without a bus.
   if (const auto bus = read_bus_description(options.bus); !bus.ok()) return fail(bus.status());
   const absl::StatusOr<Symbols> symbols = Symbols::of_bus(options.bus);
   if (!symbols.ok()) return fail(symbols.status());

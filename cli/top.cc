@@ -101,8 +101,8 @@ bool is_removed(const BusReading& bus) {
          !std::filesystem::exists(bus.directory, error) && !error;
 }
 
-// Prints why buses could not be read. Of buses that were not named, those of other users and those
-// that are removed meanwhile are no errors.
+// Prints why buses could not be read. Unless they were named, buses of other users and buses that
+// have been removed are not errors.
 int say_what_is_missing(const TopOptions& options, const MachineReading& reading) {
   int code = kExitDone;
   for (const BusReading& bus : reading.buses) {

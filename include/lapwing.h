@@ -865,8 +865,8 @@ typedef struct lapwing_symbol_mapping {
   uint32_t reserved;
 } lapwing_symbol_mapping;
 
-/* Those of the feed's DBN metadata, as the last publisher of the bus in `directory` wrote them. No
- * mapping if the feed has no metadata. Errors: bad-input, damaged, system. */
+/* Reads the mappings of the feed's DBN metadata, which the last publisher of the bus wrote. There are
+ * none if the feed has no metadata or `directory` has no bus. Errors: bad-input, damaged, system. */
 LAPWING_API lapwing_result lapwing_symbols_open(const char *directory, lapwing_symbols **symbols,
     lapwing_error *error);
 /* The instrument of a symbol at that time, UTC ns. Outside all dates of the symbol, the mapping that

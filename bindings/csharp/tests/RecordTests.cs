@@ -61,7 +61,7 @@ static class RecordTests
             Action = (byte)'A', Side = (byte)words[0][0], TsRecv = 1,
         }).ToArray();
 
-    [Test("A struct of one's own is checked against the schema of its bus, and copied by columns")]
+    [Test("A struct of the program's own is checked against the schema of its bus, and copied by columns")]
     static void Described()
     {
         using (var folder = new Folder())
