@@ -49,16 +49,16 @@ class OrderFile {
     return file_ >= 0 && ftruncate(file_, static_cast<off_t>(whole)) == 0;
   }
 
-  // False: it was there already. Orders of a journal come in the order of their sequences.
-  bool add(const Order& order) {
+  // Skips an order that is in the file. Orders of a journal arrive by ascending sequence, so it is
+  // enough to remember the last one of each journal.
+  void add(const Order& order) {
     lapwing::Sequence& last = last_[order.journal_id.hex()];
-    if (order.sequence <= last) return false;
+    if (order.sequence <= last) return;
     last = order.sequence;
     std::ostringstream line;
     line << order.journal_id.hex() << ' ' << order.sequence << ' ' << order.instrument_id << ' '
          << order.price << ' ' << order.size << '\n';
     pending_ += line.str();
-    return true;
   }
 
   // Everything that was added stands on the disk.
