@@ -17,8 +17,8 @@ DONE, OTHER, USAGE = 0, 1, 2
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLI = ROOT / "cli"
 COMMANDS = ("publish", "tail", "book", "record", "export", "checkpoint", "info", "verify", "repair",
-            "state", "subscribers", "events", "cursors", "pipe", "ping", "buses", "top", "serve", "health",
-            "doctor", "completion", "manual")
+            "state", "subscribers", "events", "symbols", "cursors", "pipe", "ping", "buses", "top", "serve",
+            "health", "doctor", "completion", "manual")
 RECORDS, LARGE = 3000, 1_200_000
 KEY = 42                       # of the examples' kv16 bus
 INSTRUMENT, ORDER = 17_077, 6_411_802
