@@ -89,7 +89,7 @@ def folder(tmp_path_factory):
 
 def test_the_examples_pass(folder):
     examples = list((PACKAGE / "examples").glob("*.py"))
-    assert len(examples) == 5
+    assert examples
     assert checked(folder, *examples) == ""
 
 
