@@ -253,7 +253,7 @@ class Views(PageTest):
         self.assert_clean()
 
     def test_ladder_and_depth_are_the_book(self):
-        bus, publisher = self.publish_es("--pace", 3000)
+        bus, publisher = self.publish_es("--pace", 500)
         self.serve("--bus", bus)
         self.open()
         self.show_bus(bus)
