@@ -16,7 +16,6 @@
 #include "lapwing/error.h"
 #include "lapwing/symbols.h"
 #include "monitor/json_text.h"
-#include "snapshot/bus_directory.h"
 #include "snapshot/dbn/instrument_name.h"
 
 namespace lapwing::cli {
@@ -94,8 +93,6 @@ void print_text(const std::vector<SymbolMapping>& mappings) {
 }
 
 int show_symbols(const SymbolsOptions& options) {
-  // Symbols::of_bus() returns no symbols, and no error, for a directory without a bus.
-  if (const auto bus = read_bus_description(options.bus); !bus.ok()) return fail(bus.status());
   const absl::StatusOr<Symbols> symbols = Symbols::of_bus(options.bus);
   if (!symbols.ok()) return fail(symbols.status());
   const absl::StatusOr<std::vector<SymbolMapping>> chosen = choose(symbols->mappings(), options);

@@ -866,7 +866,7 @@ typedef struct lapwing_symbol_mapping {
 } lapwing_symbol_mapping;
 
 /* Reads the mappings of the feed's DBN metadata, which the last publisher of the bus wrote. There are
- * none if the feed has no metadata or `directory` has no bus. Errors: bad-input, damaged, system. */
+ * none if the feed has no metadata. Errors: no-bus, bad-input, damaged, not-permitted, system. */
 LAPWING_API lapwing_result lapwing_symbols_open(const char *directory, lapwing_symbols **symbols,
     lapwing_error *error);
 /* The instrument of a symbol at that time, UTC ns. Outside all dates of the symbol, the mapping that

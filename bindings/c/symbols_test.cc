@@ -95,6 +95,9 @@ TEST_CASE("the list has every mapping, and says how many there are where it has 
 TEST_CASE("a bus without a feed's metadata has no symbols") {
   TestBus bus;
   lapwing_symbols* opened = nullptr;
+  CHECK(lapwing_symbols_open((bus.path() + "/none").c_str(), &opened, nullptr) ==
+        LAPWING_ERROR_NO_BUS);
+  CHECK(opened == nullptr);
   REQUIRE(lapwing_symbols_open(bus.path().c_str(), &opened, nullptr) == LAPWING_OK);
   const Symbols symbols(opened);
   std::size_t count = 1;

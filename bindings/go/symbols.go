@@ -32,7 +32,8 @@ type Symbols struct {
 }
 
 // SymbolsOfBus returns the symbols of the feed's DBN metadata, as the last publisher of the bus in that
-// directory wrote them. They are empty if the feed has no metadata. Errors: ErrBadInput, ErrDamaged.
+// directory wrote them. They are empty if the feed has no metadata. Errors: ErrNoBus,
+// ErrBadInput, ErrDamaged.
 func SymbolsOfBus(directory string) (*Symbols, error) {
 	if err := load(); err != nil {
 		return nil, err

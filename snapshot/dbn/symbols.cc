@@ -35,7 +35,10 @@ void insert_by_date(std::vector<SymbolMapping>& mappings, const SymbolMapping& m
 absl::StatusOr<Symbols> Symbols::of_bus(const std::string& directory) {
   const absl::StatusOr<std::string> metadata = read_feed_metadata(directory);
   if (!metadata.ok()) return metadata.status();
-  if (metadata->empty()) return Symbols();
+  if (metadata->empty()) {
+    if (const auto bus = read_bus_description(directory); !bus.ok()) return bus.status();
+    return Symbols();
+  }
   return of_metadata(std::as_bytes(std::span(*metadata)));
 }
 

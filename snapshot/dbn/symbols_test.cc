@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -128,6 +129,12 @@ TEST_CASE("A bus has the symbols of its feed, or none") {
   const TemporaryDirectory directory;
   const std::string bus = directory.file("bus");
   std::filesystem::create_directory(bus);
+  CHECK(errc_of(Symbols::of_bus(bus).status()) == Errc::kNoBus);
+  BusDescription description;
+  description.record_bytes = 56;
+  description.slot_bytes = 64;
+  description.capacity = 1024;
+  REQUIRE(write_bus_description(bus, description, std::nullopt).ok());
   auto symbols = Symbols::of_bus(bus);
   INFO(symbols.status().ToString());
   REQUIRE(symbols.ok());

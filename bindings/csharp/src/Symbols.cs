@@ -31,7 +31,7 @@ namespace Lapwing
 
     /// <summary>
     /// Which instrument a symbol stands for, by date: the mappings of the feed's DBN metadata. A feed without metadata has
-    /// none.
+    /// none. A directory without a bus is an error, no-bus.
     /// </summary>
     public sealed unsafe class Symbols : LapwingObject
     {

@@ -11,7 +11,7 @@ import { checkText } from './options.js';
 export type SymbolMapping = Mapping;
 
 export class Symbols extends Handle {
-  /** The mappings as the last publisher of the bus wrote them. A feed without metadata has none. */
+  /** The mappings as the last publisher of the bus wrote them. A feed without metadata has none. Error: no-bus. */
   static async open(directory: string): Promise<Symbols> {
     checkText('directory', directory);
     return new Symbols(await openInThread('lapwing_symbols_open', 'lapwing_symbols_destroy', [directory]));

@@ -36,7 +36,7 @@ class Symbols(Handle[_native.Symbols]):
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        """Reads what the last publisher of the bus wrote. The bus need not run."""
+        """Reads what the last publisher of the bus wrote. It need not run. Raises NoBus."""
         self._handle = _native.Symbols(text_of(directory, "directory"))
 
     def find(self, symbol: str, time: Time | None = None) -> int | None:

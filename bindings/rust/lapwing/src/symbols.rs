@@ -41,7 +41,7 @@ impl Symbols {
     /// Reads the symbols of the bus in that directory: those of the feed's DBN metadata, as the
     /// last publisher of the bus wrote them. There are none if the feed has no metadata.
     ///
-    /// Errors: bad-input, damaged, system.
+    /// Errors: no-bus, bad-input, damaged, not-permitted, system.
     pub fn open(directory: impl AsRef<Path>) -> Result<Symbols> {
         let directory = Text::of_path(directory.as_ref(), "directory")?;
         // SAFETY: the call copies the directory.
