@@ -7,6 +7,7 @@
 #include <string>
 
 #include "testing/c_interface.h"
+#include "testing/temporary_directory.h"
 #include "testing/waiting_call.h"
 
 namespace lapwing::c_test {
@@ -70,6 +71,46 @@ TEST_CASE("a subscriber that is destroyed leaves its set") {
           LAPWING_OK);
   CHECK(ready_token(set) == 5);  // the session
   subscriber.reset();
+  CHECK(ready_token(set, 0) == 0);
+}
+
+TEST_CASE("a subscriber that conflates is ready once its interval is over") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("bus");
+  auto to = sized<lapwing_publisher_options>();
+  to.directory = path.c_str();
+  to.schema_name = "kv16";
+  to.record_bytes = 2 * sizeof(std::uint64_t);
+  to.capacity = 4096;
+  lapwing_publisher* publishing = nullptr;
+  REQUIRE(lapwing_publisher_open(&to, kTenSeconds, &publishing, nullptr) == LAPWING_OK);
+  const Publisher publisher(publishing);
+  auto from = sized<lapwing_subscriber_options>();
+  from.directory = path.c_str();
+  from.start = LAPWING_START_LIVE;
+  from.flags = LAPWING_SUBSCRIBER_CONFLATE;
+  from.conflate_interval_ns = 1'000'000;
+  lapwing_subscriber* subscribing = nullptr;
+  REQUIRE(lapwing_subscriber_open(&from, &subscribing, nullptr) == LAPWING_OK);
+  const Subscriber subscriber(subscribing);
+  REQUIRE(read_until(subscribing, LAPWING_EVENT_CAUGHT_UP) == LAPWING_OK);
+  const WaitSet set = open_set();
+  REQUIRE(lapwing_wait_set_add_subscriber(set.get(), subscribing, 6, nullptr, nullptr) ==
+          LAPWING_OK);
+  CHECK(ready_token(set, 0) == 0);
+
+  const std::uint64_t same_key[] = {1, 10, 1, 11};
+  REQUIRE(lapwing_publisher_publish(publishing, same_key, 2, sizeof same_key / 2, kTenSeconds,
+                                    nullptr, nullptr) == LAPWING_OK);
+  auto ready = sized<lapwing_ready>();
+  REQUIRE(lapwing_wait_set_wait(set.get(), &ready, kTenSeconds, nullptr) == LAPWING_OK);
+  CHECK(ready.kind == LAPWING_SOURCE_CONFLATED);
+  CHECK(ready.token == 6);
+  std::uint64_t record[2] = {};
+  std::uint64_t sequence = 0;
+  REQUIRE(lapwing_subscriber_read_one(subscribing, record, sizeof record, 0, &sequence, nullptr) ==
+          LAPWING_OK);
+  CHECK(record[1] == 11);
   CHECK(ready_token(set, 0) == 0);
 }
 
