@@ -138,6 +138,7 @@ lapwing_message message_of(std::span<const std::byte> payload, std::uint32_t typ
 [[gnu::noinline]] lapwing_result peek_waiting(lapwing_channel* channel, lapwing_message* message,
                                               std::int64_t timeout_ns, std::size_t* count,
                                               lapwing_error* error) noexcept {
+  spin_pause();  // as between any two looks
   return as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) {
     const Result<Message> peek = consumer.peek(deadline_in(timeout_ns));
     return hand_over(peek, consumer, channel->object, message, count, error);
