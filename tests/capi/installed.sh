@@ -64,6 +64,20 @@ else
 fi
 echo "$ran of 3"
 
+several_sources() {  # the part of docs/c.md by that name, in a function
+  {
+    printf '%s\n' '#include <lapwing.h>' 'static lapwing_error error = {.struct_size = sizeof error};' \
+      'void must(lapwing_result result);' 'void on_batch(uint64_t token, const lapwing_batch *batch);' \
+      'void follow(lapwing_subscriber **subscribers, lapwing_batch batch);' \
+      'void follow(lapwing_subscriber **subscribers, lapwing_batch batch) {'
+    sed -n '/^## Several sources/,/^## Durations/s/^    //p' "$root/docs/c.md"
+    echo '}'
+  } >"$work/several_sources.c"
+  grep -q lapwing_wait_set_wait "$work/several_sources.c" &&
+    cc -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$work/prefix/include" "$work/several_sources.c"
+}
+check "the part of docs/c.md about several sources compiles" several_sources
+
 nothing_else() {
   ! (cd "$work/prefix" && find . -type f) | grep -vE '/lapwing\.h$|/liblapwing\.so\.1\.0$|/lapwing\.pc$|/cmake/lapwing/'
 }
