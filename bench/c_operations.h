@@ -1,21 +1,29 @@
-// The single operations of a bus by the C interface, as operations.h has them by C++.
+// The single operations of a bus and of a channel by the C interface, as operations.h has them by
+// C++.
 //
 // Thread safety: one thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bench/bench_bus.h"
+#include "bench/bench_channel.h"
 #include "bench/operations.h"
 #include "bench/private_directory.h"
 #include "bench/record_source.h"
 #include "lapwing.h"
 
 namespace lapwing::bench {
+
+inline void must(lapwing_result result) {
+  if (result != LAPWING_OK) fail(lapwing_error_name(result));
+}
 
 class CBusBench {
  public:
@@ -58,9 +66,6 @@ class CBusBench {
   }
 
  private:
-  static void must(lapwing_result result) {
-    if (result != LAPWING_OK) fail(lapwing_error_name(result));
-  }
   void publish(std::span<const std::byte> records, std::size_t count) {
     must(lapwing_publisher_publish(publisher_, records.data(), count, kRecordBytes, LAPWING_FOREVER,
                                    nullptr, nullptr));
@@ -81,6 +86,62 @@ class CBusBench {
   lapwing_subscriber* subscriber_ = nullptr;
   RecordSource source_;
   std::vector<std::byte> record_;
+};
+
+// Both ends of a channel. Fill it, then take from it; or drain it, then send.
+class CChannelBench {
+ public:
+  static constexpr std::size_t kRefillMessages = ChannelBench::kRefillMessages;
+
+  CChannelBench() {
+    const PrivateDirectory directory{kOperationsDirectory};
+    const std::string path = directory.path() + "/channel.sock";
+    lapwing_listener* listener = nullptr;
+    must(lapwing_listener_open(path.c_str(), nullptr, &listener, nullptr));
+    lapwing_channel_options options = LAPWING_CHANNEL_OPTIONS_INIT;
+    options.wait = LAPWING_WAIT_BUSY;
+    std::thread connecting([&] {
+      must(lapwing_channel_connect(path.c_str(), LAPWING_CHANNEL_ROLE_CONSUMER, &options,
+                                   LAPWING_FOREVER, &consumer_, nullptr));
+    });
+    must(lapwing_listener_accept(listener, LAPWING_CHANNEL_ROLE_PRODUCER, &options, LAPWING_FOREVER,
+                                 &producer_, nullptr));
+    connecting.join();
+    lapwing_listener_destroy(&listener);
+  }
+  CChannelBench(const CChannelBench&) = delete;
+  CChannelBench& operator=(const CChannelBench&) = delete;
+  ~CChannelBench() {
+    lapwing_channel_destroy(&producer_);
+    lapwing_channel_destroy(&consumer_);
+  }
+
+  void commit() {
+    void* payload = nullptr;
+    must(lapwing_channel_claim(producer_, kMessageBytes, LAPWING_FOREVER, &payload, nullptr));
+    std::memcpy(payload, source_.next().data(), kMessageBytes);
+    must(lapwing_channel_commit(producer_, kMessageBytes, kMessageType, nullptr));
+  }
+  void peek() {
+    lapwing_message message;
+    std::size_t count = 0;
+    must(lapwing_channel_peek(consumer_, &message, 1, LAPWING_FOREVER, &count, nullptr));
+    std::memcpy(copy_.data(), message.payload, kMessageBytes);
+    must(lapwing_channel_release(consumer_, 1, nullptr));
+  }
+
+  void refill() {
+    for (std::size_t i = 0; i < kRefillMessages; ++i) commit();
+  }
+  void drain() {
+    for (std::size_t i = 0; i < kRefillMessages; ++i) peek();
+  }
+
+ private:
+  lapwing_channel* producer_ = nullptr;
+  lapwing_channel* consumer_ = nullptr;
+  RecordSource source_{kMessageBytes};
+  std::vector<std::byte> copy_ = std::vector<std::byte>(kMessageBytes);
 };
 
 }  // namespace lapwing::bench

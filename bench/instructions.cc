@@ -121,11 +121,11 @@ void count_read(std::size_t records) {
 }
 
 // `send` sends into half a channel that is empty; returns for how many messages it did.
-template <typename Send>
+template <typename Channel = ChannelBench, typename Send>
 void count_sending(std::size_t messages, Send&& send) {
-  ChannelBench bench;
-  for (std::size_t done = 0; done < messages; done += ChannelBench::kRefillMessages) {
-    lapwing_measured([&] { return send(bench); }, ChannelBench::kRefillMessages);
+  Channel bench;
+  for (std::size_t done = 0; done < messages; done += Channel::kRefillMessages) {
+    lapwing_measured([&] { return send(bench); }, Channel::kRefillMessages);
     bench.drain();
   }
 }
@@ -148,12 +148,12 @@ void count_commit_batch(std::size_t messages) {
   count_sending(messages, [](ChannelBench& bench) { return bench.commit_batch(); });
 }
 
-template <typename Take>
+template <typename Channel = ChannelBench, typename Take>
 void count_channel_taking(std::size_t messages, Take&& take) {
-  ChannelBench bench;
-  for (std::size_t done = 0; done < messages; done += ChannelBench::kRefillMessages) {
+  Channel bench;
+  for (std::size_t done = 0; done < messages; done += Channel::kRefillMessages) {
     bench.refill();
-    lapwing_measured([&] { return take(bench); }, ChannelBench::kRefillMessages);
+    lapwing_measured([&] { return take(bench); }, Channel::kRefillMessages);
   }
 }
 
@@ -181,6 +181,20 @@ void count_c_publish(std::size_t records) {
 
 void count_c_take(std::size_t records) {
   count_taking<CBusBench>(records, [](CBusBench& bench) { return std::size_t{bench.take()}; });
+}
+
+void count_c_commit(std::size_t messages) {
+  count_sending<CChannelBench>(messages, [](CChannelBench& bench) {
+    bench.commit();
+    return std::size_t{1};
+  });
+}
+
+void count_c_peek(std::size_t messages) {
+  count_channel_taking<CChannelBench>(messages, [](CChannelBench& bench) {
+    bench.peek();
+    return std::size_t{1};
+  });
 }
 
 struct Counted {
@@ -222,6 +236,8 @@ constexpr Counted kCounted[] = {
     {"channel_peek", count_peek},
     {"channel_receive", count_receive},
     {"channel_peek_batch", count_peek_batch, kBatchRecords},
+    {"c_channel_commit", count_c_commit},
+    {"c_channel_peek", count_c_peek},
 };
 
 #if defined(__x86_64__)
