@@ -68,6 +68,15 @@ inline constexpr std::size_t kWordPairBytes = 2 * sizeof(Word);
 #endif
 }
 
+// Asks for a line that will be written.
+inline void prefetch_to_write(const void* line) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" ::"m"(*static_cast<const char*>(line)));  // gcc makes it a read
+#else
+  __builtin_prefetch(line, 1);
+#endif
+}
+
 // The pause that belongs into every spin: without it the shared line itself moves slower.
 inline void spin_pause() {
 #if defined(__x86_64__)

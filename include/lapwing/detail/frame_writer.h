@@ -18,6 +18,7 @@
 // the processor's queue (bench/LOG.md).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -80,7 +81,9 @@ class FrameWriter {
     if (!is_short) [[unlikely]] {
       long_claim_at_ = at;
       long_claim_ = frame_at(at);
-      set_clean(false);  // what is written there may look like a stamp, be it aborted
+      look_until_ = std::max(look_until_, at + bytes + mask_ + 1);
+      prefetch_to_write(frame_at(at + kPrefetchBytes));
+      prefetch_to_write(frame_at(at + kPrefetchBytes + kFrameAlign));
     } else if (long_claim_ != nullptr) [[unlikely]] {
       long_claim_ = nullptr;  // it was aborted
     }
@@ -124,7 +127,6 @@ class FrameWriter {
     position_ = end;
     staged_bytes_ += end - from;
     ++messages_;
-    set_clean(false);
     claim_end_ = 0;
   }
 
@@ -178,6 +180,9 @@ class FrameWriter {
   ChannelPosition received() const { return received_; }
 
  private:
+  // How far ahead of a long claim lines are asked for, so that C2 finds them there.
+  static constexpr std::uint64_t kPrefetchBytes = 1024;
+
   struct alignas(kFrameAlign) Line {
     std::byte bytes[kFrameAlign] = {};
   };
@@ -185,29 +190,18 @@ class FrameWriter {
   // Of the first frame that is not visible.
   ChannelPosition visible() const { return position_ - staged_bytes_; }
   std::byte* claim_frame() const { return long_claim_ != nullptr ? long_claim_ : line_->bytes; }
-  // Mostly it is so already, and a store less.
-  void set_clean(bool clean) {
-    if (clean_ != clean) clean_ = clean;
-  }
   std::byte* frame_at(ChannelPosition position) const { return data_ + (position & mask_); }
 
   // What of C1 is not the payload, and C2 where `end` is the frame's.
   [[gnu::always_inline]] void finish_frame(std::byte* frame, FrameSize fields,
                                            ChannelPosition end) {
     store_frame_size(frame, fields);
-    if (!clean_) clear_false_stamp(frame_at(end), end);
+    if (end < look_until_) [[unlikely]]
+      clear_false_stamp(frame_at(end), end);
   }
 
   [[gnu::always_inline]] void made_visible(ChannelPosition end, std::uint64_t messages) {
-    // C2 of the next frame, should it be short: now, when nobody waits for it.
-    const ChannelPosition next_end = end + kFrameAlign;
-    std::byte* const next = frame_at(next_end);
-    // Where the consumer may still read a payload, or the user writes one into an open claim.
-    const bool is_in_use = next_end > limit_ || has_claim();
-    set_clean(!is_in_use);
     store_sent(*own_, end, messages);
-    if (!is_in_use) [[likely]]
-      clear_false_stamp(next, next_end);
   }
 
   [[gnu::noinline]] Room look_for_room(ChannelPosition end) {
@@ -238,7 +232,8 @@ class FrameWriter {
   ChannelPosition long_claim_at_ = 0;
   std::byte* long_claim_ = nullptr;  // its frame, in the ring; null: the claim is in *line_
   std::uint32_t claim_end_ = 0;      // bytes of the claim and one more; 0: there is none
-  bool clean_ = false;               // C2 has been done for a short frame at position()
+  // Before it a payload may stand where a frame begins: a lap behind the end of any long claim.
+  ChannelPosition look_until_ = 0;
 };
 
 }  // namespace lapwing
