@@ -72,8 +72,9 @@ TEST_CASE("A batch with a corrupt frame in it has no messages") {
   writer.stage(0, 0);
   writer.publish();
   std::byte* const second = memory.data() + writer.position();
-  store_frame_size(second, {kMessageBytesMax + 1, 0});
-  store_frame_stamp(second, writer.position());
+  store_long_bytes(second, kMessageBytesMax + 1);
+  const FrameHeads heads(memory.header().capacity);
+  store_frame_head(second, heads.at(writer.position(), FrameKind::kLong, 0, 0));
   std::array<Message, 4> batch;
   const Result<std::size_t> peeked = consumer.try_peek_batch(batch);
   CHECK(peeked.error() == Errc::kCorrupt);

@@ -51,7 +51,7 @@ void say_hello(const RawPeer& peer) {
 UniqueFd ask_for_socket(const std::string& path) {
   UniqueFd successor = *connect_local(path, soon().monotonic_ns(), kChannelSocket);
   auto ask = make_frame<TakeOverFrame>(FrameType::kTakeOver);
-  ask.abi_version = kAbiVersion;
+  ask.abi_version = kChannelAbiVersion;
   REQUIRE(send_frame(successor.get(), ask) == SendOutcome::kSent);
   return successor;
 }

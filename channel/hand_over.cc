@@ -24,11 +24,16 @@ absl::Status HandOver::begin(int listening, const std::vector<int>& waiting) {
     return make_error(Errc::kProtocol,
                       absl::StrCat(name(), " sent a packet that is no frame of a channel"));
   }
-  if (!is_expected_user(peer_.uid, std::nullopt) ||
-      packet.as<TakeOverFrame>().abi_version != kAbiVersion) {
+  if (!is_expected_user(peer_.uid, std::nullopt)) {
     return make_error(Errc::kRefused,
-                      "only a process of the same user, or of root, and of the same ABI version "
-                      "can take the socket over");
+                      "only a process of the same user, or of root, can take the socket over");
+  }
+  const std::uint32_t abi_version = packet.as<TakeOverFrame>().abi_version;
+  if (abi_version != kChannelAbiVersion) {
+    return make_error(Errc::kRefused,
+                      absl::StrCat("the socket cannot be taken over: ", name(),
+                                   " speaks channel ABI version ", abi_version, " and this is ",
+                                   kChannelAbiVersion, "; install one release for both"));
   }
   std::vector<int> handed = {listening};
   handed.insert(handed.end(), waiting.begin(), waiting.end());

@@ -98,7 +98,7 @@ absl::Status check_interrupted(const ChannelOptions& options) {
 
 ChannelHelloFrame hello_of(FrameType type, const Party& party, const Id128& connection_id) {
   auto hello = make_frame<ChannelHelloFrame>(type);
-  hello.abi_version = kAbiVersion;
+  hello.abi_version = kChannelAbiVersion;
   hello.role = party.role;
   hello.has_membarrier = party.options.membarrier && has_membarrier() ? 1 : 0;
   hello.pid = static_cast<std::uint32_t>(getpid());
@@ -164,10 +164,11 @@ absl::StatusOr<Greeting> await_hello(int fd, FrameType type, const std::string& 
 
 absl::Status check_hello(const ChannelHelloFrame& hello, const Party& party,
                          const std::string& peer) {
-  if (hello.abi_version != kAbiVersion) {
-    return make_error(Errc::kAbiMismatch,
-                      absl::StrCat(peer, " speaks ABI version ", hello.abi_version, " and this is ",
-                                   kAbiVersion, "; install one release for both"));
+  if (hello.abi_version != kChannelAbiVersion) {
+    return make_error(
+        Errc::kAbiMismatch,
+        absl::StrCat(peer, " speaks channel ABI version ", hello.abi_version, " and this is ",
+                     kChannelAbiVersion, "; install one release for both"));
   }
   if (hello.role == other_role(party.role)) return absl::OkStatus();
   return make_error(Errc::kRefused,
@@ -310,7 +311,7 @@ std::string peer_text(std::uint32_t pid, uid_t uid) {
 void refuse(int fd, const absl::Status& why) {
   auto frame = make_frame<RefusedFrame>(FrameType::kRefused);
   frame.error = static_cast<std::uint32_t>(errc_of(why));
-  frame.abi_version = kAbiVersion;
+  frame.abi_version = kChannelAbiVersion;
   set_text(frame.message, std::string(why.message()));
   send_frame(fd, frame);
 }

@@ -71,7 +71,7 @@ TEST_CASE("A peer that does not keep to the protocol is told why, and the next o
       {"another ABI version",
        [](RawPeer& peer) {
          const UniqueFd fd = make_raw_file(whole(peer.header), {});
-         peer.hello.abi_version = kAbiVersion + 1;
+         peer.hello.abi_version = kChannelAbiVersion + 1;
          peer.send_hello({fd.get()});
        },
        "install one release for both"},
@@ -218,7 +218,7 @@ TEST_CASE("A descriptor whose close waits does not hold up the listener") {
       CHECK(send_with_descriptors(peer.fd.get(), {}, one(lingering.fd)) == SendOutcome::kSent);
     }
     SECTION("with a wrong hello") {
-      peer.hello.abi_version = kAbiVersion + 1;
+      peer.hello.abi_version = kChannelAbiVersion + 1;
       peer.send_hello({lingering.fd.get()});
     }
     give_away();
@@ -507,7 +507,7 @@ TEST_CASE("Connecting ends with the reason when the listener is not as it should
   CHECK(says(refused.message(), "closed?[2J on Sundays"));  // nothing for a terminal to act on
   CHECK(errc_of(answered([](int fd) {
           auto hello = make_frame<ChannelHelloFrame>(FrameType::kChannelWelcome);
-          hello.abi_version = kAbiVersion;
+          hello.abi_version = kChannelAbiVersion;
           hello.role = ChannelRole::kConsumer;
           const int descriptor = fd;
           send_with_descriptors(fd, std::as_bytes(std::span(&hello, 1)), std::span(&descriptor, 1));

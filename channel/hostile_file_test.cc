@@ -35,7 +35,7 @@ std::array<ChannelHeader, 3> right_headers() {
   headers[2].call_window = 64;
   for (ChannelHeader& header : headers) {
     header.magic = kChannelMagic;
-    header.abi_version = kAbiVersion;
+    header.abi_version = kChannelAbiVersion;
     header.header_bytes = kChannelHeaderBytes;
   }
   return headers;

@@ -44,7 +44,7 @@ class HostilePeer {
         memory_(make_memory(role, geometry)),
         fd_(*connect_local(path, soon().monotonic_ns(), kChannelSocket)) {
     auto hello = make_frame<ChannelHelloFrame>(FrameType::kChannelHello);
-    hello.abi_version = kAbiVersion;
+    hello.abi_version = kChannelAbiVersion;
     hello.role = role;
     hello.has_membarrier = random.one_in(2);
     hello.connection_id = memory_.header().connection_id;

@@ -65,18 +65,23 @@ class Judge {
       : data_(data), geometry_(geometry) {}
 
   FrameReader::Look judge(ChannelPosition from, ChannelPosition released) const {
-    if (read(from) != from + 1) return FrameReader::Look::kEmpty;
-    std::uint32_t size = size_at(from);
-    if (size == kPaddingSize) {
+    if (!is_there(from)) return FrameReader::Look::kEmpty;
+    std::uint64_t kind = read(from) >> 40 & 3;
+    if (kind == 3) {
       if (from % geometry_.capacity == 0) return FrameReader::Look::kCorrupt;
       from = (from / geometry_.capacity + 1) * geometry_.capacity;
-      if (read(from) != from + 1) return FrameReader::Look::kCorrupt;
-      size = size_at(from);
+      kind = read(from) >> 40 & 3;
+      if (!is_there(from) || kind != 2) return FrameReader::Look::kCorrupt;
     }
-    const std::uint64_t end_in_lap = from % geometry_.capacity + geometry_.payload_offset + size;
-    const ChannelPosition end = from + message_frame_bytes(size, geometry_.payload_offset);
-    const bool is_right = size <= geometry_.maximum && end_in_lap <= geometry_.capacity &&
-                          end <= released + geometry_.capacity;
+    const bool is_long = kind == 2;
+    if (kind == 1 && geometry_.payload_offset != 16) return FrameReader::Look::kCorrupt;
+    const std::uint64_t size = is_long ? read(from + 8) : read(from) >> 32 & 0xff;
+    if (size > geometry_.maximum) return FrameReader::Look::kCorrupt;
+    const std::uint64_t end_in_frame = (kind == 1 ? 8 : geometry_.payload_offset) + size;
+    if (!is_long && end_in_frame > 64) return FrameReader::Look::kCorrupt;
+    const std::uint64_t frame = (end_in_frame + 63) / 64 * 64;
+    const bool is_right = from % geometry_.capacity + frame <= geometry_.capacity &&
+                          from + frame <= released + geometry_.capacity;
     return is_right ? FrameReader::Look::kMessage : FrameReader::Look::kCorrupt;
   }
 
@@ -86,8 +91,8 @@ class Judge {
     std::memcpy(&word, data_.data() + at % geometry_.capacity, sizeof word);
     return word;
   }
-  std::uint32_t size_at(ChannelPosition at) const {
-    return static_cast<std::uint32_t>(read(at + 8));
+  bool is_there(ChannelPosition at) const {
+    return read(at) >> 42 == (at / geometry_.capacity + 1) % (1 << 22);
   }
 
   std::span<const std::byte> data_;
@@ -348,12 +353,14 @@ TEST_CASE("A frame whose header flips while it is read is within the data, or co
   const ChannelPosition from = reader.position();
   std::byte* const frame = memory.bytes().data() + from;
   std::byte* const wrapped = memory.bytes().data();
+  const FrameHeads heads(kCapacity);
   const Flipper flipper([=] {
-    for (const std::uint32_t size :
-         {8U, 1008U, 1009U, largest, largest + 1, 0x7fffffffU, kPaddingSize, 64U, kPaddingSize}) {
-      store(frame, frame_stamp(from));
-      store(frame + 8, size);
-      store(wrapped, frame_stamp(kCapacity + (size == 64U ? 64 : 0)));
+    for (const std::uint32_t size : {8U, 50U, 1008U, 1009U, largest, largest + 1, 0x7fffffffU,
+                                     kPaddingFrame, 64U, kPaddingFrame}) {
+      const FrameWords words = frame_words(heads, from, size, 0, kPayloadOffsetPacked);
+      store(frame, words.head);
+      store(frame + 8, words.second);
+      store(wrapped, heads.at(size == 64U ? 2 * kCapacity : kCapacity, FrameKind::kLong, 0, 0));
       store(wrapped + 8, size ^ 1);
     }
   });

@@ -1,8 +1,9 @@
-// That payloads which look like frames are never taken for any: every place where a header may
-// stand some time holds the very stamp that is expected there.
+// That payloads which look like frames are never taken for any: every place where a head may stand
+// some time holds the very head that is expected there.
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <deque>
 #include <new>
 
 #include "testing/channel_frames.h"
@@ -10,13 +11,14 @@
 namespace lapwing {
 namespace {
 
-// A ring of which every payload imitates the stamps of its own lap, or of a later one.
+// A ring of which every payload imitates the heads of its own lap, or of a later one.
 class Impostor {
  public:
   Impostor(std::uint64_t capacity, std::uint32_t payload_offset, std::uint64_t laps_ahead)
       : memory_(capacity),
         payload_offset_(payload_offset),
         ahead_(laps_ahead * capacity),
+        heads_(capacity),
         ring_(memory_.bytes(), largest_message(capacity, payload_offset), payload_offset) {}
 
   std::uint64_t place() const { return ring_.writer.position() % memory_.bytes().size(); }
@@ -26,12 +28,13 @@ class Impostor {
     const std::uint64_t to_end = memory_.bytes().size() - place();
     const bool wraps = message_frame_bytes(size, payload_offset_) > to_end;
     claim_at_ = ring_.writer.position() + (wraps ? to_end : 0);
+    claimed_ = size;
     write();
     return true;
   }
   // The payload of the claim once more; whether it was still there.
   bool write_again() {
-    const bool was_there = is_imitation(ring_.writer.payload(), claim_at_);
+    const bool was_there = is_imitation(ring_.writer.payload(), claim_begin());
     write();
     return was_there;
   }
@@ -39,11 +42,13 @@ class Impostor {
 
   void stage(std::uint32_t actual, std::uint32_t type) {
     count_imitation(actual);
+    begins_.push_back(claim_begin());
     ring_.writer.stage(actual, type);
   }
   // stage() and publish() as one operation.
   void commit(std::uint32_t actual, std::uint32_t type) {
     count_imitation(actual);
+    begins_.push_back(claim_begin());
     ring_.writer.commit(actual, type);
   }
   void publish() { ring_.writer.publish(); }
@@ -55,8 +60,8 @@ class Impostor {
     for (std::uint32_t i = 0; i < count; ++i) {
       if (ring_.reader.look(message.end, message) != FrameReader::Look::kMessage) return false;
       if (message.payload.size() != size || message.type != first_type + i) return false;
-      const ChannelPosition at = message.end - message_frame_bytes(size, payload_offset_);
-      if (!is_imitation(message.payload, at)) return false;
+      if (begins_.empty() || !is_imitation(message.payload, begins_.front())) return false;
+      begins_.pop_front();
     }
     const bool is_all = delivers_nothing(message.end);
     ring_.reader.release(message.end, count);
@@ -76,31 +81,35 @@ class Impostor {
     return true;
   }
 
-  std::uint64_t imitated = 0;  // headers where the stamp that is expected next stood already
+  std::uint64_t imitated = 0;  // places where the head that is expected next stood already
 
  private:
-  std::uint64_t word_at(ChannelPosition at, std::size_t i) const {
-    return frame_stamp(at + payload_offset_ + i + ahead_);
+  // Of the byte that will stand there.
+  Word word_at(ChannelPosition at) const {
+    return heads_.at(at + ahead_, FrameKind::kShort, 0, static_cast<std::uint32_t>(at));
+  }
+  ChannelPosition claim_begin() const {
+    return claim_at_ + payload_place(claimed_, payload_offset_);
   }
   void write() {
     const std::span<std::byte> payload = ring_.writer.payload();
     for (std::size_t i = 0; i + 8 <= payload.size(); i += 8) {
-      const std::uint64_t word = word_at(claim_at_, i);
+      const Word word = word_at(claim_begin() + i);
       std::memcpy(payload.data() + i, &word, sizeof word);
     }
   }
-  // Of the message whose frame begins at `at`.
-  bool is_imitation(std::span<const std::byte> payload, ChannelPosition at) const {
+  bool is_imitation(std::span<const std::byte> payload, ChannelPosition begin) const {
     for (std::size_t i = 0; i + 8 <= payload.size(); i += 8) {
-      const std::uint64_t word = word_at(at, i);
+      const Word word = word_at(begin + i);
       if (std::memcmp(payload.data() + i, &word, sizeof word) != 0) return false;
     }
     return true;
   }
   void count_imitation(std::uint32_t actual) {
-    const ChannelPosition next = claim_at_ + message_frame_bytes(actual, payload_offset_);
-    const std::byte* const header = memory_.bytes().data() + next % memory_.bytes().size();
-    imitated += load_frame_stamp(header) == frame_stamp(next);
+    const ChannelPosition next =
+        claim_at_ + committed_frame_bytes(claimed_, actual, payload_offset_);
+    const std::byte* const head = memory_.bytes().data() + next % memory_.bytes().size();
+    imitated += heads_.is_at(load_frame_head(head), next);
   }
   bool delivers_nothing(ChannelPosition from) const {
     Message message;
@@ -110,11 +119,14 @@ class Impostor {
   FrameMemory memory_;
   std::uint32_t payload_offset_;
   std::uint64_t ahead_;
+  FrameHeads heads_;
   FrameRing ring_;
   ChannelPosition claim_at_ = 0;
+  std::uint32_t claimed_ = 0;
+  std::deque<ChannelPosition> begins_;  // of the payloads that are not delivered
 };
 
-// Calls visit(impostor, largest) from every place of rings of both kinds of payload, with stamps
+// Calls visit(impostor, largest) from every place of rings of both kinds of payload, with heads
 // of this lap and the next.
 template <typename Visit>
 void for_each_place(std::uint64_t capacity, const Visit& visit) {
@@ -217,7 +229,7 @@ TEST_CASE("What a longer claim leaves where a short message ends is not taken fo
     for (std::uint32_t given_up = 0; given_up <= largest; given_up += 40) {
       for (const std::uint32_t size : {0u, 16u, 32u}) {
         REQUIRE(impostor.claim(size));
-        impostor.commit(size, 1);  // looks ahead
+        impostor.commit(size, 1);
         REQUIRE(impostor.claim(given_up));
         impostor.abort();
         REQUIRE(impostor.claim(size));

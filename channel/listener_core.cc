@@ -130,7 +130,7 @@ absl::StatusOr<ListenerCore> ListenerCore::take_over(const std::string& path, De
   if (!old.ok()) return old.status();
   if (!is_expected_user(old->uid, std::nullopt)) return not_expected(*old, path);
   auto ask = make_frame<TakeOverFrame>(FrameType::kTakeOver);
-  ask.abi_version = kAbiVersion;
+  ask.abi_version = kChannelAbiVersion;
   send_frame(fd->get(), ask);
 
   const std::string listener = absl::StrCat("the listener on ", path);

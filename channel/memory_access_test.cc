@@ -176,7 +176,7 @@ UniqueFd receive_memory(const std::string& path, UniqueFd& connection) {
   const auto own = OwnMemory::create(header, false, {});
   connection = *connect_local(path, soon().monotonic_ns(), kChannelSocket);
   auto hello = make_frame<ChannelHelloFrame>(FrameType::kChannelHello);
-  hello.abi_version = kAbiVersion;
+  hello.abi_version = kChannelAbiVersion;
   hello.role = header.role;
   hello.connection_id = header.connection_id;
   const int descriptor = own->fd();

@@ -146,10 +146,11 @@ absl::StatusOr<std::uint64_t> checked_size(int fd, const std::string& peer) {
 absl::Status check_header(const ChannelHeader& header, std::uint64_t bytes,
                           const std::string& peer) {
   if (header.magic != kChannelMagic) return bad_file(peer, "is not that of a channel");
-  if (header.abi_version != kAbiVersion) {
-    return make_error(Errc::kAbiMismatch,
-                      absl::StrCat(peer, " speaks ABI version ", header.abi_version,
-                                   " and this is ", kAbiVersion, "; install one release for both"));
+  if (header.abi_version != kChannelAbiVersion) {
+    return make_error(
+        Errc::kAbiMismatch,
+        absl::StrCat(peer, " speaks channel ABI version ", header.abi_version, " and this is ",
+                     kChannelAbiVersion, "; install one release for both"));
   }
   if (const char* fault = header_fault(header)) {
     return bad_file(peer, absl::StrCat("has a header that cannot be right: ", fault));
@@ -199,7 +200,7 @@ absl::StatusOr<OwnMemory> OwnMemory::create(ChannelHeader header, bool huge_page
 absl::StatusOr<OwnMemory> OwnMemory::create(ChannelHeader header, bool huge_pages,
                                             std::optional<int> numa_node, BeforeStep before_step) {
   header.magic = kChannelMagic;
-  header.abi_version = kAbiVersion;
+  header.abi_version = kChannelAbiVersion;
   header.header_bytes = kChannelHeaderBytes;
   header.created_wall_ns = wall_ns();
   header.pid = static_cast<std::uint32_t>(getpid());

@@ -112,8 +112,8 @@ TEST_CASE("What is still written into a claim that arm() gave up is not taken fo
   const auto given_up = producer.try_claim(200);
   REQUIRE(given_up.ok());
   REQUIRE(producer.arm(496));  // no room: what is staged is sent
-  const std::uint64_t imitation[] = {frame_stamp(640), 8 | std::uint64_t{99} << 32};
-  std::memcpy(given_up->data() + (640 - 576 - sizeof(MessageHead)), imitation, sizeof imitation);
+  const Word imitation = FrameHeads(1024).at(640, FrameKind::kShort, 8, 99);
+  std::memcpy(given_up->data() + (640 - 576 - kPayloadOffsetPacked), &imitation, sizeof imitation);
   CHECK(producer.commit(200, 3) == Errc::kMisuse);
   REQUIRE(producer.try_send(bytes_of("12345678"), 4) == Errc::kOk);
   for (const std::uint32_t type : {1u, 2u, 4u}) {

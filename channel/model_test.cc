@@ -155,7 +155,11 @@ template <typename Ends>
 class Machine {
  public:
   Machine(const Geometry& geometry, Random& random, Tally& tally)
-      : geometry_(geometry), random_(random), tally_(tally), ends_(geometry) {}
+      : geometry_(geometry),
+        heads_(geometry.capacity),
+        random_(random),
+        tally_(tally),
+        ends_(geometry) {}
 
   // One operation; nullptr, or the promise that was broken.
   const char* step() {
@@ -214,7 +218,9 @@ class Machine {
   // --- Sending
 
   std::uint64_t frame_bytes(std::size_t size) const {
-    return (geometry_.payload_offset + size + 63) & ~std::uint64_t{63};
+    const std::size_t in_line =
+        geometry_.payload_offset == kPayloadOffsetPacked ? 56 : 64 - geometry_.payload_offset;
+    return size <= in_line ? 64 : (geometry_.payload_offset + size + 63) & ~std::uint64_t{63};
   }
   // Where a frame of this size goes: behind the last, or at the beginning of the data.
   ChannelPosition place_for(std::size_t size) const {
@@ -243,14 +249,14 @@ class Machine {
     }
     if (!got.ok()) return "there is room for a claim";
     if (got->size() != size) return "a claim is as large as was asked for";
-    if (!is_aligned(got->data())) return "a claim is aligned as was asked for";
+    if (!is_aligned(*got)) return "a claim is aligned as was asked for";
     claimed_ = {*got, place_for(size), {}};
     tally_.wrapped += claimed_->at != position_;
     scribble_into_claim();
     return nullptr;
   }
 
-  // Random content, or such as imitates the stamps of this lap or the next.
+  // Random content, or such as imitates the heads of this lap or the next.
   void scribble(std::span<std::byte> payload, ChannelPosition begin) {
     const std::uint64_t kind = random_.below(3);
     const std::uint64_t key = random_.next();
@@ -258,18 +264,22 @@ class Machine {
       const ChannelPosition at = begin + i;
       std::uint64_t word = key + i;
       if (kind != 0 && at % kFrameAlign == 0) {
-        word = frame_stamp(kind == 1 ? at : at + geometry_.capacity);
+        const ChannelPosition imitated = kind == 1 ? at : at + geometry_.capacity;
+        word = heads_.at(imitated, static_cast<FrameKind>(key & kHeadKindMask), key >> 4 & 63, 1);
       }
       std::memcpy(payload.data() + i, &word, std::min<std::size_t>(8, payload.size() - i));
     }
   }
   void scribble_into_claim() {
-    scribble(claimed_->payload, claimed_->at + geometry_.payload_offset);
+    scribble(claimed_->payload, claimed_->at + offset_of(claimed_->payload.size()));
     claimed_->written.assign(claimed_->payload.begin(), claimed_->payload.end());
   }
 
-  bool is_aligned(const std::byte* payload) const {
-    return reinterpret_cast<std::uintptr_t>(payload) % geometry_.payload_offset == 0;
+  std::uint32_t offset_of(std::size_t claimed) const {
+    return payload_place(claimed, geometry_.payload_offset);
+  }
+  bool is_aligned(std::span<const std::byte> payload) const {
+    return reinterpret_cast<std::uintptr_t>(payload.data()) % offset_of(payload.size()) == 0;
   }
 
   const char* finish_claim(bool hidden) {
@@ -281,7 +291,7 @@ class Machine {
     }
     if (random_.one_in(2)) scribble_into_claim();
     const auto type = static_cast<std::uint32_t>(random_.next());
-    position_ = claimed_->at + frame_bytes(actual);
+    position_ = claimed_->at + committed_frame_bytes(claimed, actual, geometry_.payload_offset);
     staged_.push_back({Bytes(claimed_->payload.begin(),
                              claimed_->payload.begin() + static_cast<std::ptrdiff_t>(actual)),
                        type, position_});
@@ -491,6 +501,7 @@ class Machine {
   }
 
   Geometry geometry_;
+  FrameHeads heads_;
   Random& random_;
   Tally& tally_;
   Ends ends_;

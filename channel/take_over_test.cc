@@ -63,7 +63,7 @@ struct RawSuccessor {
   explicit RawSuccessor(const std::string& path)
       : fd(*connect_local(path, soon().monotonic_ns(), kChannelSocket)) {}
 
-  void ask(std::uint32_t abi_version = kAbiVersion) const {
+  void ask(std::uint32_t abi_version = kChannelAbiVersion) const {
     auto frame = make_frame<TakeOverFrame>(FrameType::kTakeOver);
     frame.abi_version = abi_version;
     CHECK(send_frame(fd.get(), frame) == SendOutcome::kSent);
@@ -177,7 +177,7 @@ TEST_CASE("A successor that fails leaves the old listener as it was, with everyb
     CHECK(successor->gets(FrameType::kRefused));
   }
   SECTION("it is of another ABI version") {
-    successor->ask(kAbiVersion + 1);
+    successor->ask(kChannelAbiVersion + 1);
     CHECK(tend_until_decided(*old.listener).ok());
     CHECK(successor->gets(FrameType::kRefused));
     CHECK(says(old.listener->last_refusal(), "ABI version"));
@@ -195,7 +195,7 @@ TEST_CASE("A successor that fails leaves the old listener as it was, with everyb
 TEST_CASE("A successor that asks right after another one is heard while peers are accepted") {
   Old old;
   RawSuccessor outdated(old.path);
-  outdated.ask(kAbiVersion + 1);
+  outdated.ask(kChannelAbiVersion + 1);
   RawSuccessor successor(old.path);
   successor.ask();
   auto taking = std::async(std::launch::async, [&] {

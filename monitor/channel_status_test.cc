@@ -46,7 +46,7 @@ UniqueFd make_file(const ChannelHeader& header, bool sealed, const ChannelWords&
 ChannelHeader right_header(const Id128& connection_id) {
   ChannelHeader header{};
   header.magic = kChannelMagic;
-  header.abi_version = kAbiVersion;
+  header.abi_version = kChannelAbiVersion;
   header.header_bytes = kChannelHeaderBytes;
   header.role = ChannelRole::kConsumer;
   header.connection_id = connection_id;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/dbn.h"
 #include "lapwing/detail/channel_layout.h"
+#include "lapwing/detail/channel_words.h"
 #include "lapwing/error.h"
 #include "lapwing/gap.h"
 #include "lapwing/kv16.h"
@@ -233,14 +234,25 @@ void dump_channel_constants(Dump& dump) {
   CONSTANT(kChannelCapacityMax);
   CONSTANT(kMessageBytesMax);
   CONSTANT(kCallWindowMax);
-  CONSTANT(kPaddingSize);
+  CONSTANT(kPayloadOffsetShort);
+  CONSTANT(kCallHeadOffset);
+  CONSTANT(kHeadSizeShift);
+  CONSTANT(kHeadSizeMask);
+  CONSTANT(kHeadKindShift);
+  CONSTANT(kHeadKindMask);
+  CONSTANT(kHeadLapShift);
   CONSTANT(kChannelMagic);
+  CONSTANT(kChannelAbiVersion);
   CONSTANT(kChannelHeaderBytes);
-  RULE(frame_stamp(0));
-  RULE(frame_stamp(64));
+  RULE(FrameHeads(1024).at(0, FrameKind::kShort, 48, 0xffffffff));
+  RULE(FrameHeads(1024).at(64, FrameKind::kShortPacked, 56, 1));
+  RULE(FrameHeads(1024).at(1024, FrameKind::kLong, 0, 1));
+  RULE(FrameHeads(1024).at((std::uint64_t{1} << 32) - 64, FrameKind::kPadding, 0, 0));
   RULE(message_frame_bytes(0, 16));
-  RULE(message_frame_bytes(48, 16));
-  RULE(message_frame_bytes(49, 16));
+  RULE(message_frame_bytes(56, 16));
+  RULE(message_frame_bytes(57, 16));
+  RULE(message_frame_bytes(32, 32));
+  RULE(message_frame_bytes(33, 32));
   RULE(message_frame_bytes(0, 64));
   RULE(message_frame_bytes(1, 64));
   RULE(channel_capacity_for(1, 16));
@@ -253,7 +265,6 @@ void dump_channel_constants(Dump& dump) {
 }
 
 void dump_channel_layout(Dump& dump) {
-  STRUCT(MessageHead, stamp, size, type);
   STRUCT(CallHead, call, kind, code);
   STRUCT(ChannelHeader, magic, abi_version, header_bytes, feature_bits, capacity, message_bytes_max,
          payload_offset, role, call_window, pid, listens, connection_id, created_wall_ns, name,
@@ -261,6 +272,7 @@ void dump_channel_layout(Dump& dump) {
   STRUCT(ChannelProgress, position, messages, padding);
   STRUCT(ChannelWords, sent, received, ticket, state, taken, full_waits, empty_waits, sleeps, wakes,
          reserved);
+  ENUM(FrameKind, kShort, kShortPacked, kLong, kPadding);
   ENUM(CallKind, kOneWay, kCall, kReply, kErrorReply, kCancel);
   ENUM(ChannelRole, kProducer, kConsumer, kDuplex);
   ENUM(ChannelState, kOpen, kClosed, kCorrupt);

@@ -92,6 +92,37 @@ constexpr std::uint32_t largest_message(std::uint64_t capacity, std::uint32_t pa
   return static_cast<std::uint32_t>(capacity / 2) - payload_offset;
 }
 
+// Of a message of `size` bytes whose claim was of `claimed`: the bytes of its frame, and where its
+// payload stands there.
+constexpr std::uint64_t committed_frame_bytes(std::size_t claimed, std::size_t size,
+                                              std::uint32_t payload_offset) {
+  return claimed <= short_bytes_max(payload_offset) ? kFrameAlign
+                                                    : long_frame_bytes(size, payload_offset);
+}
+constexpr std::uint32_t payload_place(std::size_t claimed, std::uint32_t payload_offset) {
+  const bool is_packed =
+      claimed > kFrameAlign - payload_offset && claimed <= short_bytes_max(payload_offset);
+  return is_packed ? kPayloadOffsetShort : payload_offset;
+}
+
+// The first two words of a frame, as a producer of good will writes them. A size of kPaddingFrame is
+// padding.
+inline constexpr std::uint32_t kPaddingFrame = 0xffffffff;
+struct FrameWords {
+  Word head;
+  Word second;
+};
+inline FrameWords frame_words(const FrameHeads& heads, ChannelPosition at, std::uint32_t size,
+                              std::uint32_t type, std::uint32_t payload_offset) {
+  if (size == kPaddingFrame) return {heads.at(at, FrameKind::kPadding, 0, 0), 0};
+  if (size > short_bytes_max(payload_offset)) {
+    return {heads.at(at, FrameKind::kLong, 0, type), size};
+  }
+  const bool is_packed = payload_place(size, payload_offset) != payload_offset;
+  const FrameKind kind = is_packed ? FrameKind::kShortPacked : FrameKind::kShort;
+  return {heads.at(at, kind, size, type), 0};
+}
+
 // Content of which every part can be checked alone: the eight bytes at `place` of a message.
 constexpr std::uint64_t content_at(std::uint64_t key, std::size_t place) {
   return std::rotr(key, static_cast<int>(place % 8 * 8));

@@ -57,33 +57,33 @@ inline std::uint64_t spoilt(Random& random, std::uint64_t right, std::uint64_t c
 class FrameForger {
  public:
   FrameForger(std::span<std::byte> data, const FrameGeometry& geometry, Random& random)
-      : data_(data), geometry_(geometry), random_(random) {}
+      : data_(data), geometry_(geometry), heads_(geometry.capacity), random_(random) {}
 
   // Frames as a producer might write them from `at` on, each perhaps a little wrong. Where a duplex
   // has its CallHead stands something like one.
   void forge(ChannelPosition at) {
     for (std::uint64_t frames = 1 + random_.below(6); frames > 0; --frames) {
       const std::uint64_t place = at % geometry_.capacity;
-      const FrameSize fields{any_size(geometry_.capacity - place),
-                             static_cast<std::uint32_t>(random_.next())};
+      const std::uint32_t size = any_size(geometry_.capacity - place);
+      const FrameWords words = frame_words(
+          heads_, at, size, static_cast<std::uint32_t>(random_.next()), geometry_.payload_offset);
       std::byte* const frame = data_.data() + place;
       const bool is_right = !random_.one_in(8);
-      write(frame,
-            is_right ? frame_stamp(at) : spoilt(random_, frame_stamp(at), geometry_.capacity));
-      write(frame + 8, std::bit_cast<std::uint64_t>(fields));
+      write(frame, is_right ? words.head : spoilt_head(words.head, at));
+      write(frame + 8, random_.one_in(8) ? random_.next() : words.second);
       write(frame + 16, random_.one_in(8) ? random_.next() : random_.below(40));
       write(frame + 24, random_.one_in(8) ? random_.next() : random_.below(7));
-      at = fields.size <= geometry_.maximum
-               ? at + message_frame_bytes(fields.size, geometry_.payload_offset)
-               : at + geometry_.capacity - place;
+      at = size <= geometry_.maximum ? at + message_frame_bytes(size, geometry_.payload_offset)
+                                     : at + geometry_.capacity - place;
     }
   }
   // A right one of `size` bytes, of a duplex.
   void write_message(ChannelPosition at, std::uint32_t size, const CallHead& head) {
     std::byte* const frame = data_.data() + at % geometry_.capacity;
-    write(frame + 8, size);
-    std::memcpy(frame + sizeof(MessageHead), &head, sizeof head);
-    write(frame, frame_stamp(at));
+    const FrameWords words = frame_words(heads_, at, size, 0, geometry_.payload_offset);
+    write(frame + 8, words.second);
+    std::memcpy(frame + kCallHeadOffset, &head, sizeof head);
+    write(frame, words.head);
   }
   void scatter_noise() {
     for (std::uint64_t words = 1 + random_.below(16); words > 0; --words) {
@@ -92,6 +92,19 @@ class FrameForger {
   }
 
  private:
+  // A head of another lap, kind, size or type.
+  Word spoilt_head(Word right, ChannelPosition at) {
+    switch (random_.below(4)) {
+      case 0:
+        return spoilt(random_, right, geometry_.capacity);
+      case 1:
+        return right ^ random_.below(4) << kHeadKindShift;
+      case 2:
+        return right ^ random_.below(kHeadSizeMask + 1) << kHeadSizeShift;
+      default:
+        return heads_.at(at + geometry_.capacity * (random_.below(3) - 1), kind_of(right), 0, 0);
+    }
+  }
   std::uint32_t any_size(std::uint64_t to_end) {
     const auto remaining = static_cast<std::uint32_t>(to_end);
     switch (random_.below(24)) {
@@ -103,9 +116,9 @@ class FrameForger {
         return geometry_.maximum + static_cast<std::uint32_t>(random_.below(4096));
       case 3:
       case 4:
-        return kPaddingSize;
+        return kPaddingFrame;
       case 5:
-        return kPaddingSize - static_cast<std::uint32_t>(random_.below(200));
+        return kPaddingFrame - static_cast<std::uint32_t>(random_.below(200));
       case 6:
         return static_cast<std::uint32_t>(random_.next());
       case 7:
@@ -121,6 +134,7 @@ class FrameForger {
 
   std::span<std::byte> data_;
   FrameGeometry geometry_;
+  FrameHeads heads_;
   Random& random_;
 };
 

@@ -47,7 +47,7 @@ struct RawPeer {
     header.message_bytes_max = 100;
     header.payload_offset = kPayloadOffsetPacked;
     hello = make_frame<ChannelHelloFrame>(FrameType::kChannelHello);
-    hello.abi_version = kAbiVersion;
+    hello.abi_version = kChannelAbiVersion;
     hello.role = ChannelRole::kProducer;
     hello.pid = static_cast<std::uint32_t>(getpid());
     hello.connection_id = header.connection_id;
@@ -111,7 +111,7 @@ inline UniqueFd make_raw_file(const ChannelHeader& header, const RawFile& file) 
 
 inline ChannelHeader whole(ChannelHeader header) {
   header.magic = kChannelMagic;
-  header.abi_version = kAbiVersion;
+  header.abi_version = kChannelAbiVersion;
   header.header_bytes = kChannelHeaderBytes;
   return header;
 }

@@ -72,7 +72,11 @@ void touch(std::span<const std::byte> payload) {
 class HostileData {
  public:
   HostileData(Input& input, const ChannelHeader& header)
-      : input_(input), header_(header), memory_(header.capacity), reader_(data(), header, own_) {
+      : input_(input),
+        header_(header),
+        heads_(header.capacity),
+        memory_(header.capacity),
+        reader_(data(), header, own_) {
     std::memset(data(), 0, header.capacity);
   }
 
@@ -81,8 +85,8 @@ class HostileData {
   void step() {
     switch (input_.take<std::uint8_t>() % 4) {
       case 0:  // a frame where the reader looks next, or behind what it borrowed
-        return write(next_, frame_stamp(next_), input_.take<std::uint32_t>());
-      case 1:  // a frame anywhere, with any stamp
+        return write(next_, any_head(next_), input_.take<std::uint32_t>());
+      case 1:  // a frame anywhere, with any head
         return write(input_.take<std::uint64_t>(), input_.take<std::uint64_t>(),
                      input_.take<std::uint32_t>());
       case 2:
@@ -95,18 +99,23 @@ class HostileData {
  private:
   std::byte* data() { return memory_.bytes().data(); }
 
-  void write(ChannelPosition at, std::uint64_t stamp, std::uint32_t size) {
+  // Of that position's lap.
+  Word any_head(ChannelPosition at) {
+    const auto kind = static_cast<FrameKind>(input_.take<std::uint8_t>() & kHeadKindMask);
+    return heads_.at(at, kind, input_.take<std::uint8_t>(), input_.take<std::uint8_t>());
+  }
+  void write(ChannelPosition at, Word head, std::uint64_t second) {
     const std::uint64_t place = at % header_.capacity / kFrameAlign * kFrameAlign;
-    const std::uint64_t fields = size | std::uint64_t{input_.take<std::uint8_t>()} << 32;
-    std::memcpy(data() + place, &stamp, sizeof stamp);
-    std::memcpy(data() + place + 8, &fields, sizeof fields);
-    if (size == kPaddingSize) write_behind_padding(at);
+    store(data() + place, head, second);
+    if (kind_of(head) == FrameKind::kPadding) write_behind_padding(at);
   }
   void write_behind_padding(ChannelPosition at) {
-    const std::uint64_t stamp = frame_stamp((at / header_.capacity + 1) * header_.capacity);
-    const std::uint64_t fields = input_.take<std::uint32_t>();
-    std::memcpy(data(), &stamp, sizeof stamp);
-    std::memcpy(data() + 8, &fields, sizeof fields);
+    store(data(), any_head((at / header_.capacity + 1) * header_.capacity),
+          input_.take<std::uint32_t>());
+  }
+  static void store(std::byte* frame, Word head, std::uint64_t second) {
+    std::memcpy(frame, &head, sizeof head);
+    std::memcpy(frame + 8, &second, sizeof second);
   }
 
   void look() {
@@ -128,6 +137,7 @@ class HostileData {
 
   Input& input_;
   ChannelHeader header_;
+  FrameHeads heads_;
   FrameMemory memory_;
   ChannelWords own_{};
   FrameReader reader_;
@@ -216,7 +226,7 @@ ChannelHeader any_header(Input& input) {
   ChannelHeader header{};
   if (input.take<std::uint8_t>() % 2 == 0) header = any_geometry(input);
   header.magic = kChannelMagic;
-  header.abi_version = kAbiVersion;
+  header.abi_version = kChannelAbiVersion;
   header.header_bytes = kChannelHeaderBytes;
   for (std::uint8_t changes = input.take<std::uint8_t>() % 4; changes > 0; --changes) {
     const std::size_t word = input.take<std::uint8_t>() % 14;  // up to connection_id

@@ -63,7 +63,7 @@ struct Notes {
   std::atomic<bool> waiting{false};         // the survivor waits, or is elsewhere
   std::atomic<std::uint64_t> killed_ns{0};  // the victim is dead
   std::atomic<bool> served{false};          // the survivor holds a connection
-  std::uint64_t stamp_address = 0;          // in the victim: of the operation's first frame
+  std::uint64_t head_address = 0;           // in the victim: of the operation's first frame
   std::uint64_t messages = 0;               // the survivor got, or sent
   std::uint64_t released = 0;               // of those that it sent
   Errc end = Errc::kOk;                     // how the channel ended for it
@@ -153,8 +153,8 @@ int send_as_victim(SteppedChild::Marks& marks, const std::string& path, const Se
     messages.push_back({payloads[i], static_cast<std::uint32_t>(i)});
   }
   const auto first = producer->claim(kLarge);  // in the ring: what is short is not
-  notes.stamp_address = reinterpret_cast<std::uint64_t>(first->data()) - kPayloadOffsetPacked +
-                        kOperationAt % kCapacity;
+  notes.head_address = reinterpret_cast<std::uint64_t>(first->data()) - kPayloadOffsetPacked +
+                       kOperationAt % kCapacity;
   for (std::uint64_t i = 0; i < kReadBefore + kUnread; ++i) {
     if (i == kReadBefore && !producer->drain(hang_deadline()).ok()) return 3;
     if (!producer->send(messages[i].payload, messages[i].type, hang_deadline()).ok()) {
@@ -381,8 +381,8 @@ Outcome kill_sender(const Sending& sending, Survivor survivor, std::uint64_t ste
   await_waiting(*notes, survivor, living.pid());
   Outcome outcome{};
   outcome.over = victim.step(SteppedChild::By::kInstruction, steps);
-  outcome.visible =
-      !sending.sizes.empty() && victim.word_at(notes->stamp_address) == frame_stamp(kOperationAt);
+  outcome.visible = !sending.sizes.empty() &&
+                    FrameHeads(kCapacity).is_at(victim.word_at(notes->head_address), kOperationAt);
   notes->killed_ns.store(victim.kill());
   be_next_peer<ChannelProducer>(path);
   const int code = living.wait();

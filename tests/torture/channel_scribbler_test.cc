@@ -93,17 +93,19 @@ class Scribbler {
     const std::size_t offset = kOffsets[random_.below(std::size(kOffsets))];
     write(kPageBytes + offset, spoilt(random_, position, std::max<std::uint64_t>(capacity_, 1024)));
   }
-  // The frame that is read next, or one close to it: stamp, or size and type.
+  // The frame that is read next, or one close to it: its head, or the size of a long message.
   void spoil_head(ChannelPosition position) {
     const ChannelPosition at = position + kFrameAlign * random_.below(4);
     const std::size_t frame = kChannelHeaderBytes + at % capacity_;
-    if (random_.one_in(2)) return write(frame, spoilt(random_, frame_stamp(at), capacity_));
     static constexpr std::uint32_t kSizes[] = {
-        0, 1, 48, 64, 1 << 20, kPaddingSize, kPaddingSize - 1, 0x80000000};
-    const FrameSize size{random_.one_in(4) ? static_cast<std::uint32_t>(random_.next())
-                                           : kSizes[random_.below(std::size(kSizes))],
-                         static_cast<std::uint32_t>(random_.next())};
-    write(frame + 8, std::bit_cast<std::uint64_t>(size));
+        0, 1, 48, 64, 1 << 20, kPaddingFrame, kPaddingFrame - 1, 0x80000000};
+    const std::uint32_t size = random_.one_in(4) ? static_cast<std::uint32_t>(random_.next())
+                                                 : kSizes[random_.below(std::size(kSizes))];
+    const auto type = static_cast<std::uint32_t>(random_.next());
+    const FrameWords words =
+        frame_words(FrameHeads(capacity_), at, size, type, kPayloadOffsetPacked);
+    if (random_.one_in(2)) return write(frame, spoilt(random_, words.head, capacity_));
+    write(frame + 8, words.second);
   }
   void spoil_payload() {
     const std::size_t at = kChannelHeaderBytes + random_.below(capacity_ / 8) * 8;

@@ -9,9 +9,10 @@
 //                              receives
 //
 // A position counts bytes from the beginning of the connection and never wraps; the frame at position
-// p stands at offset p mod capacity. A frame is a MessageHead, padding up to payload_offset, and
-// the payload, rounded up to a multiple of kFrameAlign, and never crosses the end of the data: what
-// is left there is skipped by a frame of padding.
+// p stands at offset p mod capacity. A frame begins with a head of 8 bytes (FrameKind), which alone
+// makes it visible, and has its payload at payload_offset, or at 8 if it would not fit into one line
+// there. It is rounded up to a multiple of kFrameAlign, and never crosses the end of the data: what is
+// left there is skipped by a frame of padding.
 #pragma once
 
 #include <bit>
@@ -27,22 +28,33 @@ namespace lapwing {
 using ChannelPosition = std::uint64_t;
 
 inline constexpr std::uint64_t kFrameAlign = 64;            // frames begin at multiples of it
-inline constexpr std::uint32_t kPayloadOffsetPacked = 16;   // right behind the head
-inline constexpr std::uint32_t kPayloadOffsetCalls = 32;    // behind the head and a CallHead
+inline constexpr std::uint32_t kPayloadOffsetPacked = 16;   // behind the head and a size
+inline constexpr std::uint32_t kPayloadOffsetCalls = 32;    // behind those and a CallHead
 inline constexpr std::uint32_t kPayloadOffsetAligned = 64;  // payloads aligned to 64 bytes
 inline constexpr std::uint64_t kChannelCapacityMin = 1024;  // bytes of data, a power of two
 inline constexpr std::uint64_t kChannelCapacityMax = std::uint64_t{1} << 36;
 inline constexpr std::uint32_t kMessageBytesMax = std::uint32_t{1} << 30;
 inline constexpr std::uint32_t kCallWindowMax = 4096;  // calls that one side may have unanswered
 
-struct MessageHead {
-  std::uint64_t stamp;  // frame_stamp(position) once the frame is there
-  std::uint32_t size;   // bytes of payload, or kPaddingSize
-  std::uint32_t type;   // the user's
+// What a frame's head says:
+//
+//   bits  0 to 31  type, the user's; 0 in padding
+//   bits 32 to 39  bytes of payload of a short message; else 0
+//   bits 40 to 41  FrameKind
+//   bits 42 to 63  lap: position / capacity + 1, modulo 2^22
+enum class FrameKind : std::uint32_t {
+  kShort = 0,        // one line, payload at payload_offset
+  kShortPacked = 1,  // one line, payload at kPayloadOffsetShort; only with kPayloadOffsetPacked
+  kLong = 2,         // its size is the word behind the head, its payload is at payload_offset
+  kPadding = 3,      // leads to the end of the data; a long message is at its beginning
 };
-static_assert(sizeof(MessageHead) == 16);
-static_assert(offsetof(MessageHead, size) == 8);
-static_assert(offsetof(MessageHead, type) == 12);
+inline constexpr std::uint32_t kHeadSizeShift = 32;
+inline constexpr std::uint32_t kHeadKindShift = 40;
+inline constexpr std::uint32_t kHeadLapShift = 42;
+inline constexpr std::uint64_t kHeadSizeMask = 0xff;  // of the shifted word
+inline constexpr std::uint64_t kHeadKindMask = 3;
+inline constexpr std::uint32_t kPayloadOffsetShort = 8;  // of FrameKind::kShortPacked
+inline constexpr std::uint32_t kCallHeadOffset = 16;     // in a duplex, in every frame
 
 enum class CallKind : std::uint32_t {
   kOneWay = 1,      // a message beside the calls
@@ -62,7 +74,7 @@ constexpr std::uint32_t call_place(std::uint64_t call, std::uint32_t window) {
   return static_cast<std::uint32_t>(call % window);
 }
 
-// In a duplex each message has one behind its MessageHead.
+// In a duplex each message has one at kCallHeadOffset.
 struct CallHead {
   std::uint64_t call;  // the caller's number of the call (call_number); 0 for kOneWay
   CallKind kind;
@@ -72,17 +84,22 @@ static_assert(sizeof(CallHead) == 16);
 static_assert(offsetof(CallHead, kind) == 8);
 static_assert(offsetof(CallHead, code) == 12);
 
-// The size of a frame that only leads to the end of the data.
-inline constexpr std::uint32_t kPaddingSize = 0xffffffff;
-
-// Never 0, so that zeroed memory never looks ready, and never that of another lap.
-constexpr std::uint64_t frame_stamp(ChannelPosition position) {
-  return position + 1;
+// The largest payload of a frame of one line.
+constexpr std::uint32_t short_bytes_max(std::uint32_t payload_offset) {
+  const std::uint32_t at =
+      payload_offset == kPayloadOffsetPacked ? kPayloadOffsetShort : payload_offset;
+  return static_cast<std::uint32_t>(kFrameAlign) - at;
 }
 
-// Bytes of the frame that holds a message of `size` bytes.
-constexpr std::uint64_t message_frame_bytes(std::uint64_t size, std::uint32_t payload_offset) {
+// Bytes of the frame of a long message, one whose claim was of more than short_bytes_max().
+constexpr std::uint64_t long_frame_bytes(std::uint64_t size, std::uint32_t payload_offset) {
   return (payload_offset + size + kFrameAlign - 1) / kFrameAlign * kFrameAlign;
+}
+
+// Bytes of the frame of a message of `size` bytes, all that was claimed.
+constexpr std::uint64_t message_frame_bytes(std::uint64_t size, std::uint32_t payload_offset) {
+  return size <= short_bytes_max(payload_offset) ? kFrameAlign
+                                                 : long_frame_bytes(size, payload_offset);
 }
 
 // The least data in which a message of `message_bytes_max` always becomes sendable: a frame of that
@@ -96,6 +113,10 @@ constexpr std::uint64_t channel_capacity_for(std::uint64_t message_bytes_max,
 
 inline constexpr std::uint64_t kChannelMagic =
     0x314e484357504c;  // "LPWCHN1" in little-endian order
+
+// The version of the memory files, the frames and the handshake of a channel. Both sides must have
+// the same one. 1: frames had a head of 16 bytes.
+inline constexpr std::uint32_t kChannelAbiVersion = 2;
 
 enum class ChannelRole : std::uint32_t {
   kProducer = 1,

@@ -4,24 +4,29 @@
 // A frame at position p, its successor at q:
 //
 //     producer                                  consumer
-//     C0 room  = received     acquire           D1 stamp of p  acquire     must be p+1
-//     C1 payload, size, type                    D2 size, type, payload
-//     C2 stamp of q = 0       relaxed, if q+1   D3 received = q  release
-//     C3 stamp of p = p+1     release
+//     C0 room  = received     acquire           D1 head of p   acquire     must have p's lap
+//     C1 payload, size if it is long            D2 size, payload
+//     C2 head of q = the next lap relaxed       D3 received = q  release
+//     C3 head of p            release
 //
-// A frame is whole: D1 reads C3, so C1 happens before D2. It is not older: the stamp of another lap
-// is another number, and a payload that happens to hold q+1 where q's stamp will be is cleared (C2)
-// before anyone is led there (C3). It is not overwritten: C0 reads D3, so D2 happens before the C1
-// of the next lap. Padding is a frame without payload whose successor is stamped first, and so are
-// the frames of a batch but the first: C3 of the first makes all of them visible at once.
+// A frame is whole: D1 reads C3, so C1 happens before D2; its type, kind and short size are in the
+// word that D1 read. It is not older: a head of the lap before has another lap. It is not overwritten:
+// C0 reads D3, so D2 happens before the C1 of the next lap. Padding is a frame without payload whose
+// successor's head is stored first, and so are the heads of a batch but the first: C3 of the first
+// makes all of them visible at once.
 //
-// C2 may be done as early as behind the C3 before, for the end that the frame will have, where two
-// things hold. C0 says that all before q is released: then what stands at q is released, too, or the
-// stamp of the oldest frame, but no payload that the consumer still reads. And nobody writes there
-// between C2 and C3, be it into a claim.
+// C2 is for payloads: one may hold, where q's head will be, a word with q's lap. It is done where a
+// long message was claimed at most a lap before q (also if it was aborted, or committed with fewer
+// bytes), and only if that word has q's lap. Elsewhere the first word of q's line is a head of the lap
+// before: every line begins with a head in each lap in which no long message covers it and no padding
+// skips it, and padding ends where a long message begins. A word that is older than one lap, so that
+// the lap's 22 bits could be the same, is therefore always looked at. Memory that was never written
+// has lap 0, and the first lap is 1. The load is what makes C2 cost: it asks for a line that the
+// consumer has read, right before it is written.
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -30,47 +35,89 @@
 
 namespace lapwing {
 
-// The words of a frame. `frame` is where its MessageHead stands.
-inline Word load_frame_stamp(const std::byte* frame) {
+// The heads of the frames of one channel.
+class FrameHeads {
+ public:
+  FrameHeads() = default;
+  explicit constexpr FrameHeads(std::uint64_t capacity)
+      : capacity_(capacity),
+        shift_(kHeadLapShift - static_cast<unsigned>(std::countr_zero(capacity))) {}
+
+  // Of the frame at p. `short_bytes` is 0 where the kind is not a short one.
+  [[nodiscard]] constexpr Word at(ChannelPosition p, FrameKind kind, std::uint32_t short_bytes,
+                                  std::uint32_t type) const {
+    return lap_of(p) | static_cast<Word>(kind) << kHeadKindShift |
+           static_cast<Word>(short_bytes) << kHeadSizeShift | type;
+  }
+  // Whether that is the head of a frame at p.
+  [[nodiscard]] constexpr bool is_at(Word head, ChannelPosition p) const {
+    return (head ^ shifted(p)) >> kHeadLapShift == 0;
+  }
+  // What C2 stores at q: the next lap. Not the one before, for which the consumer may wait at that
+  // place: a batch that fills the ring leads to where its first head is held back.
+  [[nodiscard]] constexpr Word none_at(ChannelPosition q) const { return lap_of(q + capacity_); }
+
+ private:
+  // p / capacity + 1 from the lap's bit on, and the offset below.
+  [[nodiscard]] constexpr Word shifted(ChannelPosition p) const {
+    return (p + capacity_) << shift_;
+  }
+  [[nodiscard]] constexpr Word lap_of(ChannelPosition p) const {
+    return shifted(p) >> kHeadLapShift << kHeadLapShift;
+  }
+
+  std::uint64_t capacity_ = 0;
+  unsigned shift_ = 0;
+};
+static_assert(std::countr_zero(kChannelCapacityMax) <= int{kHeadLapShift});
+
+constexpr FrameKind kind_of(Word head) {
+  return static_cast<FrameKind>(head >> kHeadKindShift & kHeadKindMask);
+}
+constexpr std::uint32_t short_bytes_of(Word head) {
+  return static_cast<std::uint32_t>(head >> kHeadSizeShift & kHeadSizeMask);
+}
+constexpr std::uint32_t type_of(Word head) {
+  return static_cast<std::uint32_t>(head);
+}
+
+// The words of a frame, which begins at `frame`.
+inline Word load_frame_head(const std::byte* frame) {
   // D1, partner C3. Weaker, and D2 may read what was there before the frame.
   return detail::load(*reinterpret_cast<const Word*>(frame), std::memory_order_acquire);
 }
-inline void store_frame_stamp(std::byte* frame, ChannelPosition p) {
-  // C3, partner D1. Weaker, and D1 may see the stamp before frame and cleared successor are there.
-  detail::store(*reinterpret_cast<Word*>(frame), frame_stamp(p), std::memory_order_release);
+inline void store_frame_head(std::byte* frame, Word head) {
+  // C3, partner D1. Weaker, and D1 may see the head before payload and cleared successor are there.
+  detail::store(*reinterpret_cast<Word*>(frame), head, std::memory_order_release);
 }
-// C2. The stamp is the producer's own, so it reads what it wrote last; C3 orders the clearing.
-// Without it a payload can pass for a frame. Clearing always would cost a line per message.
-inline void clear_false_stamp(std::byte* frame, ChannelPosition q) {
-  Word& stamp = *reinterpret_cast<Word*>(frame);
-  if (detail::load(stamp, std::memory_order_relaxed) == frame_stamp(q)) {
-    detail::store(stamp, 0, std::memory_order_relaxed);
+// C2. The word is the producer's own, so it reads what it wrote last; C3 orders the clearing.
+inline void clear_false_head(std::byte* frame, const FrameHeads& heads, ChannelPosition q) {
+  Word& head = *reinterpret_cast<Word*>(frame);
+  if (heads.is_at(detail::load(head, std::memory_order_relaxed), q)) {
+    detail::store(head, heads.none_at(q), std::memory_order_relaxed);
   }
 }
 
-// C1 of a frame of one line: its payload, and what else stands behind size and type. `line` is
-// the frame as it was put together elsewhere.
-inline void store_short_payload(std::byte* frame, const std::byte* line) {
+// C1 of a short message: all behind the second word, and that word, too, of FrameKind::kShortPacked.
+// `line` is the frame as it was put together elsewhere.
+inline void store_short_payload(std::byte* frame, const std::byte* line, FrameKind kind) {
+  if (kind == FrameKind::kShortPacked) {
+    const Word second =
+        detail::load(reinterpret_cast<const Word*>(line)[1], std::memory_order_relaxed);
+    detail::store(reinterpret_cast<Word*>(frame)[1], second, std::memory_order_relaxed);
+  }
   for_each_word(kFrameAlign / kWordPairBytes - 1, [=](std::size_t i) {
-    const std::size_t behind_head = sizeof(MessageHead) + kWordPairBytes * i;
-    copy_word_pair(frame + behind_head, line + behind_head);
+    const std::size_t at = kWordPairBytes * (i + 1);
+    copy_word_pair(frame + at, line + at);
   });
 }
-static_assert(sizeof(MessageHead) == kWordPairBytes);
 
-struct FrameSize {
-  std::uint32_t size;
-  std::uint32_t type;
-};
-// Part of C1 and D2: one word, so that a hostile producer cannot change one under the other.
-inline void store_frame_size(std::byte* frame, FrameSize fields) {
-  const Word packed = fields.size | static_cast<Word>(fields.type) << 32;
-  detail::store(reinterpret_cast<Word*>(frame)[1], packed, std::memory_order_relaxed);
+// The size of a long message: part of C1 and D2.
+inline void store_long_bytes(std::byte* frame, std::uint32_t bytes) {
+  detail::store(reinterpret_cast<Word*>(frame)[1], bytes, std::memory_order_relaxed);
 }
-inline FrameSize load_frame_size(const std::byte* frame) {
-  const Word packed =
-      detail::load(reinterpret_cast<const Word*>(frame)[1], std::memory_order_relaxed);
-  return {static_cast<std::uint32_t>(packed), static_cast<std::uint32_t>(packed >> 32)};
+inline Word load_long_bytes(const std::byte* frame) {
+  return detail::load(reinterpret_cast<const Word*>(frame)[1], std::memory_order_relaxed);
 }
 
 // D3, partner C0. Weaker, and the producer may write over what the consumer still reads.

@@ -8,6 +8,7 @@
 // Thread safety: one thread. Owns nothing: the memory outlives it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -34,7 +35,15 @@ class FrameReader {
         capacity_(header.capacity),
         message_bytes_max_(header.message_bytes_max),
         payload_offset_(header.payload_offset),
-        short_bytes_max_(kFrameAlign - header.payload_offset) {}
+        heads_(header.capacity) {
+    const bool is_packed = header.payload_offset == kPayloadOffsetPacked;
+    const auto form = [&](std::uint32_t at) {
+      const auto fits = static_cast<std::uint32_t>(kFrameAlign) - at;
+      return ShortForm{at, std::min(fits, message_bytes_max_) + 1};
+    };
+    short_[static_cast<int>(FrameKind::kShort)] = form(payload_offset_);
+    if (is_packed) short_[static_cast<int>(FrameKind::kShortPacked)] = form(kPayloadOffsetShort);
+  }
 
   ChannelPosition position() const { return position_; }
   std::uint64_t messages() const { return messages_; }
@@ -43,22 +52,33 @@ class FrameReader {
   // The message at `from`, which is position() or the end of a message found there before.
   [[gnu::always_inline]] Look look(ChannelPosition from, Message& message) const {
     const std::byte* frame = data_ + (from & (capacity_ - 1));
-    if (load_frame_stamp(frame) != frame_stamp(from)) return Look::kEmpty;  // D1
-    FrameSize fields = load_frame_size(frame);                              // D2
-    if (fields.size > message_bytes_max_) [[unlikely]] {
-      from = behind_padding(from, fields.size);
-      frame = data_;
-      fields = load_frame_size(frame);
-      if (from == kNowhere || fields.size > message_bytes_max_) return Look::kCorrupt;
-    }
-    std::uint64_t bytes = kFrameAlign;
-    if (fields.size > short_bytes_max_) {  // a line never crosses the end
-      bytes = message_frame_bytes(fields.size, payload_offset_);
+    Word head = load_frame_head(frame);  // D1
+    if (!heads_.is_at(head, from)) return Look::kEmpty;
+    std::uint32_t size = short_bytes_of(head);
+    std::uint32_t at = payload_offset_;
+    std::uint64_t bytes = kFrameAlign;  // a line never crosses the end
+    if (kind_of(head) <= FrameKind::kShortPacked) [[likely]] {
+      const ShortForm& form = short_[static_cast<int>(kind_of(head))];
+      if (size >= form.bytes_end) [[unlikely]]
+        return Look::kCorrupt;
+      at = form.payload_offset;
+    } else {
+      if (kind_of(head) == FrameKind::kPadding) [[unlikely]] {
+        head = head_behind_padding(from);
+        if (head == kNoHead) return Look::kCorrupt;
+        from = (from | (capacity_ - 1)) + 1;
+        frame = data_;
+      }
+      const Word long_bytes = load_long_bytes(frame);  // D2
+      if (long_bytes > message_bytes_max_) [[unlikely]]
+        return Look::kCorrupt;
+      size = static_cast<std::uint32_t>(long_bytes);
+      bytes = long_frame_bytes(size, payload_offset_);
       if ((from & (capacity_ - 1)) + bytes > capacity_) [[unlikely]]
         return Look::kCorrupt;
     }
-    message.payload = {frame + payload_offset_, fields.size};
-    message.type = fields.type;
+    message.payload = {frame + at, size};
+    message.type = type_of(head);
     message.end = from + bytes;
     // More than the ring holds cannot be there: a producer that writes over what is not released.
     return message.end - position_ <= capacity_ ? Look::kMessage : Look::kCorrupt;
@@ -66,7 +86,7 @@ class FrameReader {
 
   // Where the CallHead of a message stands, in a duplex: the producer's memory, as is the payload.
   const std::byte* call_head(const Message& message) const {
-    return message.payload.data() - payload_offset_ + sizeof(MessageHead);
+    return message.payload.data() - payload_offset_ + kCallHeadOffset;
   }
 
   // Gives everything up to `end`, `count` messages, back to the producer.
@@ -77,14 +97,20 @@ class FrameReader {
   }
 
  private:
-  static constexpr ChannelPosition kNowhere = 0;  // nothing is behind padding there
+  static constexpr Word kNoHead = 0;  // of no long message
 
-  // The frame at `from` is no message: if it is padding, where the message is that must be behind
-  // it; if not, kNowhere.
-  [[gnu::noinline]] ChannelPosition behind_padding(ChannelPosition from, std::uint32_t size) const {
-    if (size != kPaddingSize || (from & (capacity_ - 1)) == 0) return kNowhere;
-    const ChannelPosition next = (from | (capacity_ - 1)) + 1;
-    return load_frame_stamp(data_) == frame_stamp(next) ? next : kNowhere;  // it is stamped first
+  // Of short messages of one kind. bytes_end is 0 for a kind that is not in this channel.
+  struct ShortForm {
+    std::uint32_t payload_offset = 0;
+    std::uint32_t bytes_end = 0;  // one more than their largest payload
+  };
+
+  // The head of the long message that must be behind padding at `from`; kNoHead: it is not there.
+  [[gnu::noinline]] Word head_behind_padding(ChannelPosition from) const {
+    if ((from & (capacity_ - 1)) == 0) return kNoHead;
+    const Word head = load_frame_head(data_);  // it is stored first
+    const bool is_there = heads_.is_at(head, (from | (capacity_ - 1)) + 1);
+    return is_there && kind_of(head) == FrameKind::kLong ? head : kNoHead;
   }
 
   const std::byte* data_ = nullptr;
@@ -92,9 +118,10 @@ class FrameReader {
   std::uint64_t capacity_ = 0;
   std::uint32_t message_bytes_max_ = 0;
   std::uint32_t payload_offset_ = 0;
-  std::uint32_t short_bytes_max_ = 0;  // payload of a frame of one line
-  ChannelPosition position_ = 0;       // of the first frame that is not released
-  std::uint64_t messages_ = 0;         // released
+  FrameHeads heads_;
+  ShortForm short_[2];
+  ChannelPosition position_ = 0;  // of the first frame that is not released
+  std::uint64_t messages_ = 0;    // released
 };
 
 }  // namespace lapwing

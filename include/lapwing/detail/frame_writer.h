@@ -5,8 +5,8 @@
 //
 // Invariants
 //  1. visible() <= position_ <= received_ + capacity. What lies from visible() on is staged:
-//     written, and hidden from the consumer by the one stamp that is missing, that at visible().
-//  2. Where the consumer looks next, no stamp stands that it would take for a frame's.
+//     written, and hidden from the consumer by the one head that is missing, that at visible().
+//  2. Where the consumer looks next, nothing stands that it would take for a frame's head.
 //  3. A claim alone moves nothing: an abort leaves no trace but garbage where nobody looks.
 //
 // A short message, whose frame is one cache line, is put together in a line of the writer's own and
@@ -48,7 +48,9 @@ class FrameWriter {
         mask_(header.capacity - 1),
         message_bytes_max_(header.message_bytes_max),
         payload_offset_(header.payload_offset),
-        short_bytes_max_(kFrameAlign - header.payload_offset),
+        heads_(header.capacity),
+        line_bytes_max_(static_cast<std::uint32_t>(kFrameAlign) - header.payload_offset),
+        short_bytes_max_(lapwing::short_bytes_max(header.payload_offset)),
         line_(std::make_unique<Line>()),
         limit_(header.capacity) {}
 
@@ -70,7 +72,7 @@ class FrameWriter {
     std::uint64_t bytes = kFrameAlign;
     const bool is_short = size <= short_bytes_max_;
     if (!is_short) [[unlikely]] {
-      bytes = message_frame_bytes(size, payload_offset_);
+      bytes = long_frame_bytes(size, payload_offset_);
       const std::uint64_t to_end = mask_ + 1 - (at & mask_);
       if (bytes > to_end) at += to_end;
     }
@@ -94,9 +96,12 @@ class FrameWriter {
   // Where short messages are put together.
   std::span<const std::byte> line() const { return line_->bytes; }
   // What was claimed, to be written.
-  std::span<std::byte> payload() const { return {claim_frame() + payload_offset_, claim_bytes()}; }
-  // The 16 bytes behind the claimed frame's MessageHead, where a duplex has its CallHead.
-  std::byte* call_head() const { return claim_frame() + sizeof(MessageHead); }
+  std::span<std::byte> payload() const {
+    const bool is_packed = claim_kind() == FrameKind::kShortPacked;
+    return {claim_frame() + (is_packed ? kPayloadOffsetShort : payload_offset_), claim_bytes()};
+  }
+  // Where a duplex has its CallHead.
+  std::byte* call_head() const { return claim_frame() + kCallHeadOffset; }
 
   void abort() { claim_end_ = 0; }
   // Sets the claim aside, and takes it up again.
@@ -107,25 +112,19 @@ class FrameWriter {
   // visible with the next publish().
   [[gnu::always_inline]] void stage(std::uint32_t actual, std::uint32_t type) {
     const ChannelPosition from = position_;
-    ChannelPosition at = from;
-    ChannelPosition end = from + kFrameAlign;
-    if (long_claim_ == nullptr) [[likely]] {
-      store_short_payload(frame_at(from), line_->bytes);
+    const ChannelPosition at = long_claim_ != nullptr ? long_claim_at_ : from;
+    Finished frame = finish_frame(at, actual, type);
+    if (at != from) [[unlikely]] {                 // it wrapped: padding leads to it
+      store_frame_head(frame_at(at), frame.head);  // C3
+      frame.head = heads_.at(from, FrameKind::kPadding, 0, 0);
+    }
+    if (has_staged()) {
+      store_frame_head(frame_at(from), frame.head);  // C3
     } else {
-      long_claim_ = nullptr;
-      at = long_claim_at_;
-      end = at + message_frame_bytes(actual, payload_offset_);
+      first_head_ = frame.head;  // held back
     }
-    std::byte* frame = frame_at(at);
-    finish_frame(frame, {actual, type}, end);
-    if (at != from) [[unlikely]] {   // it wrapped: padding leads to it
-      store_frame_stamp(frame, at);  // C3
-      frame = frame_at(from);
-      store_frame_size(frame, {kPaddingSize, 0});
-    }
-    if (has_staged()) store_frame_stamp(frame, from);  // C3; the first one's is held back
-    position_ = end;
-    staged_bytes_ += end - from;
+    position_ = frame.end;
+    staged_bytes_ += frame.end - from;
     ++messages_;
     claim_end_ = 0;
   }
@@ -133,9 +132,9 @@ class FrameWriter {
   // Makes everything staged visible at once; something is staged.
   [[gnu::always_inline]] void publish() {
     const ChannelPosition from = visible();
-    store_frame_stamp(frame_at(from), from);  // C3
+    store_frame_head(frame_at(from), first_head_);  // C3
     staged_bytes_ = 0;
-    made_visible(position_, messages_);
+    store_sent(*own_, position_, messages_);
   }
 
   // stage() and publish().
@@ -146,21 +145,13 @@ class FrameWriter {
       stage(actual, type);
       return publish();
     }
-    ChannelPosition end = at + kFrameAlign;
     const std::uint64_t messages = messages_ + 1;
-    std::byte* const frame = frame_at(at);
-    if (!is_long) [[likely]] {
-      store_short_payload(frame, line_->bytes);
-    } else {
-      long_claim_ = nullptr;
-      end = at + message_frame_bytes(actual, payload_offset_);
-    }
-    finish_frame(frame, {actual, type}, end);
-    store_frame_stamp(frame, at);  // C3
-    position_ = end;
+    const Finished frame = finish_frame(at, actual, type);
+    store_frame_head(frame_at(at), frame.head);  // C3
+    position_ = frame.end;
     messages_ = messages;
     claim_end_ = 0;
-    made_visible(end, messages);
+    store_sent(*own_, frame.end, messages);
   }
 
   // kYes: the consumer has released everything that is visible.
@@ -192,16 +183,31 @@ class FrameWriter {
   std::byte* claim_frame() const { return long_claim_ != nullptr ? long_claim_ : line_->bytes; }
   std::byte* frame_at(ChannelPosition position) const { return data_ + (position & mask_); }
 
-  // What of C1 is not the payload, and C2 where `end` is the frame's.
-  [[gnu::always_inline]] void finish_frame(std::byte* frame, FrameSize fields,
-                                           ChannelPosition end) {
-    store_frame_size(frame, fields);
-    if (end < look_until_) [[unlikely]]
-      clear_false_stamp(frame_at(end), end);
+  FrameKind claim_kind() const {
+    if (long_claim_ != nullptr) [[unlikely]]
+      return FrameKind::kLong;
+    return claim_bytes() > line_bytes_max_ ? FrameKind::kShortPacked : FrameKind::kShort;
   }
 
-  [[gnu::always_inline]] void made_visible(ChannelPosition end, std::uint64_t messages) {
-    store_sent(*own_, end, messages);
+  struct Finished {
+    Word head;
+    ChannelPosition end;
+  };
+  // C1 and C2 of the claim, whose frame is at `at`.
+  [[gnu::always_inline]] Finished finish_frame(ChannelPosition at, std::uint32_t actual,
+                                               std::uint32_t type) {
+    const FrameKind kind = claim_kind();
+    ChannelPosition end = at + kFrameAlign;
+    if (kind != FrameKind::kLong) [[likely]] {
+      store_short_payload(frame_at(at), line_->bytes, kind);
+    } else {
+      store_long_bytes(long_claim_, actual);
+      long_claim_ = nullptr;
+      end = at + long_frame_bytes(actual, payload_offset_);
+    }
+    if (end < look_until_) [[unlikely]]
+      clear_false_head(frame_at(end), heads_, end);
+    return {heads_.at(at, kind, kind == FrameKind::kLong ? 0 : actual, type), end};
   }
 
   [[gnu::noinline]] Room look_for_room(ChannelPosition end) {
@@ -220,11 +226,14 @@ class FrameWriter {
   std::uint64_t mask_ = 0;  // capacity - 1
   std::uint32_t message_bytes_max_ = 0;
   std::uint32_t payload_offset_ = 0;
-  std::uint32_t short_bytes_max_ = 0;  // payload of a frame of one line
+  FrameHeads heads_;
+  std::uint32_t line_bytes_max_ = 0;   // payload of a frame of one line, at payload_offset_
+  std::uint32_t short_bytes_max_ = 0;  // and, in a packed channel, at kPayloadOffsetShort
   std::unique_ptr<Line> line_;         // where it is though the writer moves: a claim points there
 
   ChannelPosition position_ = 0;    // of the next frame
   std::uint64_t staged_bytes_ = 0;  // before it
+  Word first_head_ = 0;             // of the first staged frame
   std::uint64_t messages_ = 0;      // staged or visible
   ChannelPosition limit_ = 0;       // no frame ends beyond it; received_ + capacity
   ChannelPosition received_ = 0;    // by the consumer, as last seen

@@ -1,21 +1,23 @@
 //! The memory of a channel's direction, for frames.rs: a ring of units, as the product's is of 64
 //! bytes.
 //!
-//! The first word of a unit is the stamp of the frame that begins there, or payload of one that
+//! The first word of a unit is the head of the frame that begins there, or payload of one that
 //! began before: an atomic. The rest of a unit is plain memory: loom finds a race unless every
 //! write of it is ordered before the read, and every read before the write of the next lap.
 
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicBool, AtomicU64};
 
-/// A message by the units that its frame has; more may have been claimed and written for it.
+/// A message by the units that its frame has; more may have been claimed and written for it. None:
+/// the claim is aborted. A claim of one unit is of a short message, whose payload is no word where a
+/// frame can begin.
 #[derive(Clone, Copy)]
 pub struct Message {
     pub units: u64,
     pub claimed: u64,
 }
 
-/// What is in the plain memory of a unit: size, type and payload.
+/// What is in the plain memory of a unit: size and payload.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rest {
     pub number: u64,
@@ -24,12 +26,15 @@ pub struct Rest {
     pub more_follow: bool,
 }
 
+/// Laps that a head can tell apart, 2^22 in the product. As few as there can be: this one, the one
+/// before, and the next, which C2 stores.
+pub const LAPS: u64 = 3;
+
 const NOTHING: Rest = Rest { number: 0, units: 0, more_follow: false };
 pub const PADDING: u64 = u64::MAX;
 
 pub struct Frame {
     pub at: u64,
-    pub claimed: u64,
     pub rest: Rest,
 }
 
@@ -39,26 +44,60 @@ impl Frame {
     }
 }
 
-/// The frames of one commit: its messages, and padding before one that would cross the end.
-pub fn lay_out(mut at: u64, first_number: u64, messages: &[Message], capacity: u64) -> Vec<Frame> {
-    let mut frames = Vec::new();
-    let mut push = |at, claimed, number, units| {
-        frames.push(Frame { at, claimed, rest: Rest { number, units, more_follow: true } });
-        at + units
-    };
-    for (message, number) in messages.iter().zip(first_number..) {
-        let units_to_end = capacity - at % capacity;
-        if message.claimed > units_to_end {
-            at = push(at, units_to_end, PADDING, units_to_end);
-        }
-        at = push(at, message.claimed, number, message.units);
-    }
-    frames.last_mut().unwrap().rest.more_follow = false;
-    frames
+/// What the user writes into.
+pub struct Claim {
+    pub at: u64,
+    pub units: u64,
+    pub claimed: u64,
+    pub number: u64,
 }
 
-/// A word that may be a stamp. The protocol sees the value; whether it is the stamp of a frame, and
-/// of which, only the checker knows.
+impl Claim {
+    pub fn end(&self) -> u64 {
+        self.at + self.claimed
+    }
+    pub fn is_long(&self) -> bool {
+        self.claimed > 1
+    }
+}
+
+/// One commit: its claims, and the frames of what is sent, with padding before a message that would
+/// cross the end. `end` is where the next commit begins.
+pub struct Commit {
+    pub claims: Vec<Claim>,
+    pub frames: Vec<Frame>,
+    pub end: u64,
+}
+
+pub fn lay_out(mut at: u64, first_number: u64, messages: &[Message], capacity: u64) -> Commit {
+    let (mut claims, mut frames) = (Vec::new(), Vec::new());
+    let mut number = first_number;
+    for message in messages {
+        let units_to_end = capacity - at % capacity;
+        let padding = if message.claimed > units_to_end { units_to_end } else { 0 };
+        let Message { units, claimed } = *message;
+        claims.push(Claim { at: at + padding, units, claimed, number });
+        if units == 0 {
+            continue;
+        }
+        let mut push = |number, units| {
+            frames.push(Frame { at, rest: Rest { number, units, more_follow: true } });
+            at += units;
+        };
+        if padding > 0 {
+            push(PADDING, padding);
+        }
+        push(number, units);
+        number += 1;
+    }
+    if let Some(last) = frames.last_mut() {
+        last.rest.more_follow = false;
+    }
+    Commit { claims, frames, end: at }
+}
+
+/// A word that may be a head. The protocol sees the value, which stands for its lap; whether it is
+/// the head of a frame, and of which, only the checker knows.
 pub struct Word {
     pub value: u64,
     pub committed_at: Option<u64>,
@@ -94,11 +133,11 @@ pub struct Ring {
 unsafe impl Sync for Ring {}
 
 impl Ring {
-    pub fn new(capacity: u64) -> Self {
+    pub fn new(capacity: u64, start: u64) -> Self {
         let unit = || Unit { first_word: AtomicU64::new(0), rest: UnsafeCell::new(NOTHING) };
         Self {
             units: (0..capacity).map(|_| unit()).collect(),
-            received: AtomicU64::new(0),
+            received: AtomicU64::new(start),
             is_gone: AtomicBool::new(false),
         }
     }
@@ -107,7 +146,7 @@ impl Ring {
         self.units.len() as u64
     }
 
-    /// Where the stamp of a frame at `position` stands.
+    /// Where the head of a frame at `position` stands.
     pub fn first_word(&self, position: u64) -> &AtomicU64 {
         &self.unit(position).first_word
     }
@@ -126,9 +165,14 @@ impl Ring {
         self.unit(position).rest.with(|there| unsafe { *there })
     }
 
-    /// Payload at the first word of the unit at `position`, and the worst there is: the stamp that
-    /// is expected there in the next lap, or in this one if what was claimed is not all used.
-    pub fn payload(&self, position: u64, is_used: bool) -> u64 {
-        Word::payload(position + 1 + if is_used { self.capacity() } else { 0 }).pack()
+    /// The lap of a position, modulo LAPS.
+    pub fn lap(&self, position: u64) -> u64 {
+        (position / self.capacity() + 1) % LAPS
+    }
+
+    /// Payload at the first word of the unit at `position`, and the worst there is: the lap that
+    /// is expected there so many laps later.
+    pub fn payload(&self, position: u64, laps_ahead: u64) -> u64 {
+        Word::payload(self.lap(position + laps_ahead * self.capacity())).pack()
     }
 }

@@ -1,53 +1,82 @@
-//! The frames of a channel: C0 to C3 against D1 to D3 (`store_frame_stamp`, `load_frame_stamp`,
-//! `clear_false_stamp`, `store_frame_size`, `store_short_payload`, `store_received`, `load_received`).
+//! The frames of a channel: C0 to C3 against D1 to D3 (`store_frame_head`, `load_frame_head`,
+//! `clear_false_head`, `store_long_bytes`, `store_short_payload`, `store_received`, `load_received`).
 //!
 //! What a consumer takes is a message that was committed, whole, in order and once; and it stays as
 //! it is until it is released. Every payload is the worst there is: where a frame will begin, the
-//! stamp that this frame will have.
+//! lap that this frame will have. And a head can tell no more than three laps apart.
 
-use crate::frame_memory::{lay_out, Frame, Message, Rest, Ring, Word, PADDING};
+use crate::frame_memory::{lay_out, Commit, Frame, Message, Rest, Ring, Word, LAPS, PADDING};
 use crate::judge::{judge, right, wrong, Depth, Sightings, DATA_RACE};
 use loom::sync::atomic::Ordering;
 use loom::thread;
 use std::sync::Arc;
 use Ordering::{Acquire, Relaxed, Release};
-use Step::{ClearAnything, ClearFalse, StampFirst, StampOthers, StoreSize};
+use Step::{ClearAnything, ClearFalse, StoreFirst, StoreOthers, StoreSize};
 
 const ONE: Message = Message { units: 1, claimed: 1 };
 const TWO: Message = Message { units: 2, claimed: 2 };
 const THREE: Message = Message { units: 3, claimed: 3 };
 const ONE_OF_TWO: Message = Message { units: 1, claimed: 2 };
+const ABORTED: Message = Message { units: 0, claimed: 3 };
 
 /// What is sent through a ring of how many units: message by message, or several in a batch.
 #[derive(Clone, Copy)]
 struct Session {
     capacity: u64,
+    start: u64,        // what was sent before it has left nothing behind
+    unused_ahead: u64, // whose laps a payload has that was claimed and not used: 0, this one's
     commits: &'static [&'static [Message]],
 }
 
 /// The first fills the ring, and lies where the third will begin.
-const LAPS: Session = Session { capacity: 2, commits: &[&[TWO], &[ONE], &[ONE]] };
+const LAP: Session =
+    Session { capacity: 2, start: 0, unused_ahead: 0, commits: &[&[TWO], &[ONE], &[ONE]] };
 /// The third would cross the end. The second lies where the fourth will begin.
-const WRAP: Session = Session { capacity: 4, commits: &[&[ONE, TWO], &[TWO], &[ONE]] };
-/// What was claimed and not used lies where the second and the third will begin. A claim that was
-/// aborted leaves the same behind.
-const BATCH: Session = Session { capacity: 4, commits: &[&[ONE_OF_TWO, ONE_OF_TWO], &[ONE]] };
+const WRAP: Session =
+    Session { capacity: 4, start: 0, unused_ahead: 0, commits: &[&[ONE, TWO], &[TWO], &[ONE]] };
+/// The padding before the second three skips a place that was never written, where the last begins
+/// in a lap whose number is that of fresh memory.
+const SKIP: Session = Session {
+    capacity: 6,
+    start: 6,
+    unused_ahead: 0,
+    commits: &[&[THREE], &[ONE], &[THREE], &[TWO], &[ONE]],
+};
+/// What was claimed and not used lies where the second and the third will begin.
+const BATCH: Session = Session {
+    capacity: 4,
+    start: 0,
+    unused_ahead: 0,
+    commits: &[&[ONE_OF_TWO, ONE_OF_TWO], &[ONE]],
+};
+/// The batch fills the ring, and leads to its own beginning, where the aborted claim has left the
+/// next lap.
+const FULL: Session = Session {
+    capacity: 4,
+    start: 0,
+    unused_ahead: 1,
+    commits: &[&[ABORTED], &[ONE], &[ONE], &[TWO, TWO]],
+};
+/// What was aborted lies where the second will begin.
+const ABORT: Session =
+    Session { capacity: 4, start: 0, unused_ahead: 0, commits: &[&[ABORTED], &[ONE], &[ONE]] };
+/// Nothing long: nobody looks for a false head.
+const SHORT: Session = Session {
+    capacity: 2,
+    start: 0,
+    unused_ahead: 0,
+    commits: &[&[ONE], &[ONE, ONE], &[ONE], &[ONE]],
+};
 
-/// The first lies where the third and the fourth will begin, and is there yet, or not any more, when
-/// the second looks ahead.
-const SHORT: Session = Session { capacity: 4, commits: &[&[THREE], &[ONE], &[ONE], &[ONE]] };
-/// The first looks ahead to where the second ends, and what was claimed for that lies there then.
-const SHORT_OF_LONG: Session = Session { capacity: 4, commits: &[&[ONE], &[ONE_OF_TWO], &[ONE]] };
-
-/// What tells a frame that is there from what was there before.
+/// What a head has that tells it from what was there before.
 #[derive(Clone, Copy)]
-enum Stamp {
-    PositionPlusOne,
-    Position,
-    Flag,
+enum Lap {
+    PlusOne,
+    FromZero,
+    Always(u64),
 }
 
-/// Where C2 looks for a false stamp.
+/// Where C2 looks for a false head.
 #[derive(Clone, Copy)]
 enum Clear {
     BehindEach,
@@ -57,13 +86,19 @@ enum Clear {
     Nowhere,
 }
 
-/// Whether C2 is done behind the C3 before, for the next frame, should that be one of one unit.
-#[derive(Clone, Copy, PartialEq)]
-enum Ahead {
-    Never,
-    WhereReleased, // and not counted as done once a longer claim was written
-    Anywhere,
-    OnceAndForAll, // whatever is claimed and written then
+/// Up to where, of the end of which long frame.
+#[derive(Clone, Copy)]
+enum Until {
+    LapBehindClaims, // that were ever made
+    LapBehindFrames, // that were committed
+    EndOfClaims,
+}
+
+/// What C2 stores.
+#[derive(Clone, Copy)]
+enum Cleared {
+    NextLap,
+    LapBefore,
 }
 
 /// What the producer does once the payload is written.
@@ -71,9 +106,9 @@ enum Ahead {
 enum Step {
     StoreSize,     // C1
     ClearFalse,    // C2
-    ClearAnything, // C2, without asking whether it is a false stamp
-    StampOthers,   // C3 of all frames of the commit but the first
-    StampFirst,    // C3
+    ClearAnything, // C2, without asking whether it is a false head
+    StoreOthers,   // C3 of all frames of the commit but the first
+    StoreFirst,    // C3
 }
 
 /// How far the producer believes that it may write.
@@ -87,11 +122,12 @@ enum Room {
 #[derive(Clone, Copy)]
 struct Variant {
     session: Session,
-    stamp: Stamp,
+    lap: Lap,
     clear: Clear,
+    until: Until,
+    cleared: Cleared,
     producer: &'static [Step],
     room: Room,
-    ahead: Ahead,
     c0: Ordering,
     c3: Ordering,
     d1: Ordering,
@@ -100,12 +136,13 @@ struct Variant {
 }
 
 const RIGHT: Variant = Variant {
-    session: LAPS,
-    stamp: Stamp::PositionPlusOne,
+    session: LAP,
+    lap: Lap::PlusOne,
     clear: Clear::BehindEach,
-    producer: &[StoreSize, ClearFalse, StampOthers, StampFirst],
+    until: Until::LapBehindClaims,
+    cleared: Cleared::NextLap,
+    producer: &[StoreSize, ClearFalse, StoreOthers, StoreFirst],
     room: Room::Exact,
-    ahead: Ahead::Never,
     c0: Acquire,
     c3: Release,
     d1: Acquire,
@@ -115,13 +152,12 @@ const RIGHT: Variant = Variant {
 
 const WRAPPING: Variant = Variant { session: WRAP, ..RIGHT };
 const BATCHED: Variant = Variant { session: BATCH, ..RIGHT };
-const LOOKING_AHEAD: Variant = Variant { session: SHORT, ahead: Ahead::WhereReleased, ..RIGHT };
 
-fn stamp(position: u64, v: Variant) -> u64 {
-    match v.stamp {
-        Stamp::PositionPlusOne => position + 1,
-        Stamp::Position => position,
-        Stamp::Flag => 1,
+fn lap(ring: &Ring, position: u64, v: Variant) -> u64 {
+    match v.lap {
+        Lap::PlusOne => ring.lap(position),
+        Lap::FromZero => ring.lap(position + (LAPS - 1) * ring.capacity()),
+        Lap::Always(value) => value,
     }
 }
 
@@ -133,95 +169,96 @@ struct Producer<'a> {
 
 impl Producer<'_> {
     fn send_all(&self) {
-        let mut position = 0;
-        let mut number = 1;
-        let mut clean = None;
+        let (mut position, mut number, mut look_until) = (self.v.session.start, 1, 0);
         for messages in self.v.session.commits {
-            let frames = lay_out(position, number, messages, self.ring.capacity());
-            let limit = self.wait_for_room(&frames);
-            if frames.iter().any(|frame| frame.claimed > 1) && self.v.ahead != Ahead::OnceAndForAll {
-                clean = None;
+            let commit = lay_out(position, number, messages, self.ring.capacity());
+            self.wait_for_room(&commit);
+            look_until = look_until.max(self.look_until(&commit));
+            self.write_payloads(&commit);
+            if !commit.frames.is_empty() {
+                self.v.producer.iter().for_each(|step| self.run(*step, &commit, look_until));
             }
-            frames.iter().for_each(|frame| self.write_payload(frame));
-            self.v.producer.iter().for_each(|step| self.run(*step, &frames, clean));
-            position = frames.last().unwrap().end();
-            number += messages.len() as u64;
-            clean = self.look_ahead(position + 1, limit);
+            position = commit.end;
+            number += messages.iter().filter(|message| message.units > 0).count() as u64;
         }
         self.ring.is_gone.store(true, Release);
     }
 
-    /// C0. Up to where may be written, as far as is known then.
-    fn wait_for_room(&self, frames: &[Frame]) -> u64 {
-        let last = frames.last().unwrap();
-        let mut limit = last.at + last.claimed;
+    /// C0.
+    fn wait_for_room(&self, commit: &Commit) {
+        let mut limit = commit.claims.iter().map(|claim| claim.end()).max().unwrap();
         match self.v.room {
             Room::Exact => {}
             Room::OneTooWide => limit -= 1,
             Room::WithoutPadding => {
                 let is_padding = |frame: &&Frame| frame.rest.number == PADDING;
-                limit -= frames.iter().filter(is_padding).map(|f| f.rest.units).sum::<u64>();
+                limit -= commit.frames.iter().filter(is_padding).map(|f| f.rest.units).sum::<u64>();
             }
         }
-        loop {
-            let room = self.ring.received.load(self.v.c0) + self.ring.capacity();
-            if limit <= room {
-                return room;
-            }
+        while limit > self.ring.received.load(self.v.c0) + self.ring.capacity() {
             self.seen.saw("full");
             thread::yield_now();
         }
     }
 
-    /// C2 of a frame that will end at `end`. Where it is done.
-    fn look_ahead(&self, end: u64, limit: u64) -> Option<u64> {
-        let looks = match self.v.ahead {
-            Ahead::Never => false,
-            Ahead::Anywhere => true,
-            Ahead::WhereReleased | Ahead::OnceAndForAll => end <= limit,
-        };
-        if looks && self.clear_at(end, |word, stamp| word == stamp) {
-            self.seen.saw("false stamp cleared ahead");
+    fn look_until(&self, commit: &Commit) -> u64 {
+        let long = commit.claims.iter().filter(|claim| claim.is_long());
+        let lap = self.ring.capacity();
+        match self.v.until {
+            Until::LapBehindClaims => long.map(|claim| claim.end() + lap).max(),
+            Until::LapBehindFrames => {
+                let sent = long.filter(|claim| claim.units > 0);
+                sent.map(|claim| claim.at + claim.units + lap).max()
+            }
+            Until::EndOfClaims => long.map(|claim| claim.end()).max(),
         }
-        looks.then_some(end)
+        .unwrap_or(0)
     }
 
     /// The payload's part of C1.
-    fn write_payload(&self, frame: &Frame) {
-        if frame.rest.number == PADDING {
-            return;
-        }
-        for i in 1..frame.claimed {
-            let (position, is_used) = (frame.at + i, i < frame.rest.units);
-            let word = self.ring.payload(position, is_used);
-            self.ring.first_word(position).store(word, Relaxed);
-            self.ring.write_rest(position, frame.rest);
+    fn write_payloads(&self, commit: &Commit) {
+        for claim in &commit.claims {
+            let (number, units) = (claim.number, claim.units);
+            let frame = commit.frames.iter().find(|frame| frame.rest.number == number);
+            let aborted = Rest { number, units, more_follow: false };
+            let rest = frame.filter(|_| units > 0).map_or(aborted, |frame| frame.rest);
+            for i in 1..claim.claimed {
+                let position = claim.at + i;
+                let ahead = if i < units { 1 } else { self.v.session.unused_ahead };
+                let word = self.ring.payload(position, ahead);
+                self.ring.first_word(position).store(word, Relaxed);
+                self.ring.write_rest(position, rest);
+            }
         }
     }
 
-    fn run(&self, step: Step, frames: &[Frame], clean: Option<u64>) {
+    fn run(&self, step: Step, commit: &Commit, look_until: u64) {
+        let frames = &commit.frames;
         match step {
             StoreSize => frames.iter().for_each(|f| self.ring.write_rest(f.at, f.rest)),
-            ClearFalse => self.clear(frames, clean, |word, stamp| word == stamp),
-            ClearAnything => self.clear(frames, clean, |_, _| true),
-            StampOthers => frames[1..].iter().for_each(|frame| self.store_stamp(frame)),
-            StampFirst => self.store_stamp(&frames[0]),
+            ClearFalse => self.clear(commit, look_until, |word, lap| word == lap),
+            ClearAnything => self.clear(commit, look_until, |_, _| true),
+            StoreOthers => frames[1..].iter().for_each(|frame| self.store_head(frame)),
+            StoreFirst => self.store_head(&frames[0]),
         }
     }
 
     /// C2.
-    fn clear(&self, frames: &[Frame], clean: Option<u64>, is_cleared: fn(u64, u64) -> bool) {
+    fn clear(&self, commit: &Commit, look_until: u64, is_cleared: fn(u64, u64) -> bool) {
+        let frames = &commit.frames;
         let last = frames.last().unwrap();
         let places: Vec<u64> = match self.v.clear {
             Clear::BehindEach => frames.iter().map(Frame::end).collect(),
             Clear::BehindLast => vec![last.end()],
-            Clear::BehindClaim => vec![last.at + last.claimed],
+            Clear::BehindClaim => vec![commit.claims.last().unwrap().end()],
             Clear::BehindFirst => vec![frames[0].end()],
             Clear::Nowhere => vec![],
         };
         for position in places {
-            if Some(position) != clean && self.clear_at(position, is_cleared) {
-                self.seen.saw("false stamp cleared");
+            if position >= look_until {
+                self.seen.saw("no look");
+            } else if self.clear_at(position, is_cleared) {
+                self.seen.saw("false head cleared");
             }
         }
     }
@@ -229,16 +266,22 @@ impl Producer<'_> {
     fn clear_at(&self, position: u64, is_cleared: fn(u64, u64) -> bool) -> bool {
         let word = self.ring.first_word(position);
         let value = Word::unpack(word.load(Relaxed)).value;
-        let clears = is_cleared(value, stamp(position, self.v));
+        let clears = is_cleared(value, lap(self.ring, position, self.v));
         if clears {
-            word.store(Word::payload(0).pack(), Relaxed);
+            let capacity = self.ring.capacity();
+            let other = match self.v.cleared {
+                Cleared::NextLap => lap(self.ring, position + capacity, self.v),
+                Cleared::LapBefore => lap(self.ring, position + (LAPS - 1) * capacity, self.v),
+            };
+            word.store(Word::payload(other).pack(), Relaxed);
         }
         clears
     }
 
     /// C3.
-    fn store_stamp(&self, frame: &Frame) {
-        let word = Word { value: stamp(frame.at, self.v), committed_at: Some(frame.at) };
+    fn store_head(&self, frame: &Frame) {
+        let value = lap(self.ring, frame.at, self.v);
+        let word = Word { value, committed_at: Some(frame.at) };
         self.ring.first_word(frame.at).store(word.pack(), self.v.c3);
     }
 }
@@ -251,9 +294,10 @@ struct Consumer<'a> {
 
 impl Consumer<'_> {
     fn receive_all(&self) {
-        let mut position = 0;
+        let mut position = self.v.session.start;
         let mut more_follow = false;
-        let last = self.v.session.commits.iter().map(|messages| messages.len() as u64).sum();
+        let messages = self.v.session.commits.iter().flat_map(|commit| commit.iter());
+        let last = messages.filter(|message| message.units > 0).count() as u64;
         let mut received = 0;
         while received < last {
             self.wait_for_frame(position, more_follow);
@@ -272,7 +316,7 @@ impl Consumer<'_> {
     /// D1.
     fn is_there(&self, position: u64) -> bool {
         let word = Word::unpack(self.ring.first_word(position).load(self.v.d1));
-        let is_there = word.value == stamp(position, self.v);
+        let is_there = word.value == lap(self.ring, position, self.v);
         assert!(!is_there || word.committed_at == Some(position), "took for a frame what is none");
         is_there
     }
@@ -307,7 +351,7 @@ impl Consumer<'_> {
         }
         for i in 1..rest.units {
             let word = self.ring.first_word(position + i).load(Relaxed);
-            let is_whole = word == self.ring.payload(position + i, true)
+            let is_whole = word == self.ring.payload(position + i, 1)
                 && self.ring.read_rest(position + i) == rest;
             assert!(is_whole, "the payload of {rest:?} is not whole");
         }
@@ -316,7 +360,7 @@ impl Consumer<'_> {
 }
 
 fn model(v: Variant, seen: &Sightings) {
-    let ring = Arc::new(Ring::new(v.session.capacity));
+    let ring = Arc::new(Ring::new(v.session.capacity, v.session.start));
     let producer = {
         let (ring, seen) = (ring.clone(), seen.clone());
         thread::spawn(move || Producer { ring: &ring, v, seen: &seen }.send_all())
@@ -328,7 +372,6 @@ fn model(v: Variant, seen: &Sightings) {
 const NO_FRAME: &str = "took for a frame";
 const INCOMPLETE: &str = "without the rest";
 const VANISHED: &str = "is not there";
-const NOT_WHOLE: &str = "is not whole";
 
 #[test]
 fn what_the_consumer_takes_is_what_was_committed() {
@@ -337,7 +380,7 @@ fn what_the_consumer_takes_is_what_was_committed() {
         Depth::Exhaustive,
         model,
         &[
-            right("the protocol", RIGHT, &["full", "empty", "false stamp cleared"]),
+            right("the protocol", RIGHT, &["full", "empty", "false head cleared"]),
             wrong("C0 relaxed", Variant { c0: Relaxed, ..RIGHT }, DATA_RACE),
             wrong("C3 relaxed", Variant { c3: Relaxed, ..RIGHT }, DATA_RACE),
             wrong("D1 relaxed", Variant { d1: Relaxed, ..RIGHT }, DATA_RACE),
@@ -345,25 +388,21 @@ fn what_the_consumer_takes_is_what_was_committed() {
             wrong("D3 before the copy", Variant { received_after_copy: false, ..RIGHT }, DATA_RACE),
             wrong("room one unit too wide", Variant { room: Room::OneTooWide, ..RIGHT }, DATA_RACE),
             wrong(
-                "size and type after C3",
-                Variant { producer: &[ClearFalse, StampOthers, StampFirst, StoreSize], ..RIGHT },
+                "the size after C3",
+                Variant { producer: &[ClearFalse, StoreOthers, StoreFirst, StoreSize], ..RIGHT },
                 DATA_RACE,
             ),
             wrong("no C2", Variant { clear: Clear::Nowhere, ..RIGHT }, NO_FRAME),
             wrong(
                 "C2 after C3",
-                Variant { producer: &[StoreSize, StampOthers, StampFirst, ClearFalse], ..RIGHT },
+                Variant { producer: &[StoreSize, StoreOthers, StoreFirst, ClearFalse], ..RIGHT },
                 NO_FRAME,
             ),
+            wrong("the same lap always", Variant { lap: Lap::Always(1), ..RIGHT }, NO_FRAME),
+            wrong("laps from zero on", Variant { lap: Lap::FromZero, ..RIGHT }, NO_FRAME),
             wrong(
-                "C2 clears whatever stands there",
-                Variant { producer: &[StoreSize, ClearAnything, StampOthers, StampFirst], ..RIGHT },
-                VANISHED,
-            ),
-            wrong("a flag for a stamp", Variant { stamp: Stamp::Flag, ..RIGHT }, NO_FRAME),
-            wrong(
-                "the bare position for a stamp",
-                Variant { stamp: Stamp::Position, ..RIGHT },
+                "C2 only before the end of the long frame",
+                Variant { until: Until::EndOfClaims, ..RIGHT },
                 NO_FRAME,
             ),
         ],
@@ -377,16 +416,24 @@ fn a_frame_that_wraps_comes_with_the_padding_before_it() {
         Depth::Preemptions(5),
         model,
         &[
-            right("the protocol", WRAPPING, &["full", "empty", "padding", "false stamp cleared"]),
+            right("the protocol", WRAPPING, &["full", "empty", "padding", "false head cleared"]),
             wrong(
-                "padding stamped before the wrapped frame",
-                Variant { producer: &[StoreSize, ClearFalse, StampFirst, StampOthers], ..WRAPPING },
+                "padding stored before the wrapped frame",
+                Variant { producer: &[StoreSize, ClearFalse, StoreFirst, StoreOthers], ..WRAPPING },
                 INCOMPLETE,
             ),
             wrong(
                 "C2 behind the padding only",
                 Variant { clear: Clear::BehindFirst, ..WRAPPING },
                 NO_FRAME,
+            ),
+            wrong(
+                "C2 replaces whatever is there",
+                Variant {
+                    producer: &[StoreSize, ClearAnything, StoreOthers, StoreFirst],
+                    ..WRAPPING
+                },
+                VANISHED,
             ),
             wrong(
                 "room without the padding",
@@ -399,22 +446,25 @@ fn a_frame_that_wraps_comes_with_the_padding_before_it() {
 
 #[test]
 fn a_batch_comes_as_a_whole() {
-    const FIRST_FIRST: &[Step] = &[StoreSize, ClearFalse, StampFirst, StampOthers];
+    const FIRST_FIRST: &[Step] = &[StoreSize, ClearFalse, StoreFirst, StoreOthers];
+    const FILLING: Variant = Variant { session: FULL, ..RIGHT };
     const BEHIND_LAST: Variant = Variant { clear: Clear::BehindLast, ..BATCHED };
     judge(
         "frames: a batch comes as a whole",
         Depth::Exhaustive,
         model,
         &[
-            right("the protocol", BATCHED, &["empty", "false stamp cleared"]),
-            right("C2 behind the last only", BEHIND_LAST, &["empty", "false stamp cleared"]),
+            right("the protocol", BATCHED, &["empty", "false head cleared"]),
+            right("C2 behind the last only", BEHIND_LAST, &["empty", "false head cleared"]),
+            right("a batch that fills the ring", FILLING, &["false head cleared"]),
             wrong(
-                "the first stamp first",
-                Variant { producer: FIRST_FIRST, ..BATCHED },
-                INCOMPLETE,
+                "C2 stores the lap before",
+                Variant { cleared: Cleared::LapBefore, ..FILLING },
+                NO_FRAME,
             ),
+            wrong("the first head first", Variant { producer: FIRST_FIRST, ..BATCHED }, INCOMPLETE),
             wrong(
-                "the first stamp first, C2 behind the last",
+                "the first head first, C2 behind the last",
                 Variant { producer: FIRST_FIRST, ..BEHIND_LAST },
                 NO_FRAME,
             ),
@@ -433,32 +483,23 @@ fn a_batch_comes_as_a_whole() {
 }
 
 #[test]
-fn a_false_stamp_may_be_cleared_ahead() {
+fn what_is_older_than_a_lap_is_looked_at() {
+    const ABORTING: Variant = Variant { session: ABORT, ..RIGHT };
+    const SKIPPING: Variant = Variant { session: SKIP, ..RIGHT };
     judge(
-        "frames: C2 may be done behind the commit before",
-        Depth::Preemptions(5),
+        "frames: C2 is for what long claims have left, and nothing else",
+        Depth::Preemptions(3),
         model,
         &[
-            right("the protocol", LOOKING_AHEAD, &["full", "empty", "false stamp cleared ahead"]),
-            right(
-                "a longer claim comes after it",
-                Variant { session: SHORT_OF_LONG, ..LOOKING_AHEAD },
-                &["empty", "false stamp cleared"],
-            ),
+            right("short messages", Variant { session: SHORT, ..RIGHT }, &["full", "no look"]),
+            right("an aborted claim", ABORTING, &["empty", "false head cleared"]),
             wrong(
-                "where the consumer still reads",
-                Variant { ahead: Ahead::Anywhere, ..LOOKING_AHEAD },
-                NOT_WHOLE,
-            ),
-            wrong(
-                "and not again behind a longer claim",
-                Variant {
-                    session: SHORT_OF_LONG,
-                    ahead: Ahead::OnceAndForAll,
-                    ..LOOKING_AHEAD
-                },
+                "C2 only behind what was committed",
+                Variant { until: Until::LapBehindFrames, ..ABORTING },
                 NO_FRAME,
             ),
+            right("a place that padding skips", SKIPPING, &["padding", "false head cleared"]),
+            wrong("no C2 there", Variant { until: Until::EndOfClaims, ..SKIPPING }, NO_FRAME),
         ],
     );
 }
