@@ -7,6 +7,7 @@
 #include <iostream>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct Record {
   std::uint64_t words[7];
 };
 constexpr std::size_t kMessageBytes = 32;
+constexpr std::size_t kSentMessages = 32;    // in a batch
+constexpr std::size_t kTakenMessages = 256;  // at most, at a time
 
 [[noreturn]] void fail(const char* what) {
   std::fprintf(stderr, "%s failed\n", what);
@@ -214,6 +217,29 @@ std::string channel_ping(const Step& step) {
   return absl::StrFormat("ok ns=%.1f", ns);
 }
 
+std::string channel_take(const Step& step) {
+  ChannelListener listener = opened(ChannelListener::listen(step.text("path")));
+  ChannelConsumer in = opened(ChannelConsumer::accept(listener, busy_channel(), Deadline::never()));
+  std::vector<Message> messages(kTakenMessages);
+  for (std::uint64_t left = step.number("count"); left > 0;) {
+    const Result<std::size_t> count = in.peek_batch(messages);
+    must(count.ok(), "peek");
+    must(in.release().ok(), "release");
+    left -= *count;
+  }
+  return "ok";
+}
+
+std::string channel_send(const Step& step) {
+  ChannelProducer out = connected<ChannelProducer>(step.text("path"));
+  const Record record = {};
+  const std::vector<Outgoing> batch(kSentMessages, {std::as_bytes(std::span(&record, 1)), 1});
+  const double ns = median_round_trip_ns(step.number("count") / kSentMessages,
+                                         [&] { must(out.send_batch(batch).ok(), "send"); });
+  must(out.drain().ok(), "drain");
+  return absl::StrFormat("ok ns=%.3f", ns / kSentMessages);
+}
+
 const std::map<std::string, std::function<std::string(const Step&)>> kOperations = {
     {"rate.read", read},
     {"rate.take", take_all},
@@ -223,6 +249,8 @@ const std::map<std::string, std::function<std::string(const Step&)>> kOperations
     {"rate.ping", ping},
     {"rate.channel-echo", channel_echo},
     {"rate.channel-ping", channel_ping},
+    {"rate.channel-take", channel_take},
+    {"rate.channel-send", channel_send},
 };
 
 }  // namespace

@@ -36,6 +36,7 @@ ROWS = 4096
 PASSES = 400  # a pass takes 5 ms, and the JVM compiles for half a second: the median one is beyond that
 SINGLE_PASSES = 10
 ROUND_TRIPS = 200_000
+ONE_WAY = 9_600_000  # messages, in batches
 FRAME_PASSES = 20
 FRAME_RATE_MIN = 0.5
 # Bytes a record: what a pass allocates once, its events among them. A copied row would be 56.
@@ -49,13 +50,16 @@ FIGURES = {
     "publish-one": f"rate.publish-one directory=own records={RECORDS} passes={SINGLE_PASSES}",
     "round-trip": ("rate.echo in=ping out=pong count={count}", "rate.ping in=pong out=ping count={count}"),
     "channel": ("rate.channel-echo path=c.sock count={count}", "rate.channel-ping path=c.sock count={count}"),
+    "one-way": (f"rate.channel-take path=c.sock count={ONE_WAY}", f"rate.channel-send path=c.sock count={ONE_WAY}"),
 }
-TURNS = {"round-trip": 5, "channel": 5}  # in a round; else one
+TURNS = {"round-trip": 5, "channel": 5, "one-way": 5}  # in a round; else one
+ONLY_C = ("one-way",)  # beside C++; other languages have no such step
 PEER = "tachyon"  # another's package, which has only that figure
 PEER_FIGURE = "channel"
 # Time over that of the base: at most. Rates are held as times, 1 / 0.9 of C's rate being 0.9.
 BUDGETS = {
     ("c", "read"): 1 / 0.98, ("c", "round-trip"): 1.08, ("c", "channel"): 1.15,
+    ("c", "one-way"): 1 / 0.9,
     ("rust", "read"): 1 / 0.9, ("go", "read"): 1 / 0.9, ("java", "read"): 1 / 0.9, ("kotlin", "read"): 1 / 0.9,
     ("python", "read"): 1 / 0.8, ("node", "read"): 1 / 0.8, ("csharp", "read"): 1 / 0.5,
 }
@@ -123,7 +127,7 @@ def between(language, figure, cores):
         try:
             echo.process.stdin.write(echo_step.encode() + b"\n")
             echo.process.stdin.flush()
-            wait_for(Path(directory, "c.sock" if figure == "channel" else "pong/bus.json"), echo)
+            wait_for(Path(directory, "pong/bus.json" if figure == "round-trip" else "c.sock"), echo)
             return pairs(ping.ask(ping_step)[-1])
         except RuntimeError as error:
             raise RuntimeError(f"{language}, {figure}: {error}") from None
@@ -141,6 +145,8 @@ def wait_for(path, echo):
 
 
 def has(language, figure):
+    if figure in ONLY_C:
+        return language in ("cpp", "c")
     return language != PEER or figure == PEER_FIGURE
 
 
@@ -186,17 +192,18 @@ def table(languages, ratios, ns, garbage):
     """Markdown: nanoseconds, and in brackets the ratio; the first column is a rate."""
     median = statistics.median
     lines = ["| language | read, million/s | of C's | publish, million/s | take, ns | publish one, ns | "
-             "bus round trip, ns | channel round trip, ns | garbage, bytes a record |",
-             "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
+             "bus round trip, ns | channel round trip, ns | channel one way, million/s | garbage, bytes a record |",
+             "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
     for language in ["cpp", *languages]:
         if language == PEER:
-            lines.append(f"| {NAMES[language]} |  |  |  |  |  |  | {median(ns[language][PEER_FIGURE]):.0f} |  |")
+            lines.append(f"| {NAMES[language]} |  |  |  |  |  |  | {median(ns[language][PEER_FIGURE]):.0f} |  |  |")
             continue
-        of = {figure: median(ns[language][figure]) for figure in FIGURES}
+        of = {figure: median(ns[language][figure]) for figure in FIGURES if has(language, figure)}
         rate = 1 / median(ratios[language]["read"]) if language not in ("cpp", "c") else None
         lines.append("| " + " | ".join([
             NAMES[language], f"{1000 / of['read']:.0f}", f"{rate:.2f}" if rate else "", f"{1000 / of['publish']:.0f}",
             f"{of['take']:.1f}", f"{of['publish-one']:.1f}", f"{of['round-trip']:.0f}", f"{of['channel']:.0f}",
+            f"{1000 / of['one-way']:.0f}" if "one-way" in of else "",
             f"{garbage[language]:.3f}" if language in garbage else "–"]) + " |")
     return lines
 

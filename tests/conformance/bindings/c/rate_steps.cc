@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -14,6 +15,8 @@ namespace {
 
 constexpr std::uint32_t kRecordBytes = 56;
 constexpr std::size_t kMessageBytes = 32;
+constexpr std::size_t kSentMessages = 32;    // in a batch
+constexpr std::size_t kTakenMessages = 256;  // at most, at a time
 
 void must(lapwing_result result, const char* what) {
   if (result == LAPWING_OK) return;
@@ -227,6 +230,44 @@ Lines channel_ping(const Step& step) {
   return {absl::StrFormat("ok ns=%.1f", ns)};
 }
 
+Lines channel_take(const Step& step) {
+  const lapwing_channel_options options = busy_channel();
+  lapwing_listener* listener = nullptr;
+  must(lapwing_listener_open(step.text("path").c_str(), nullptr, &listener, nullptr), "listen");
+  Channels channels;
+  must(lapwing_listener_accept(listener, LAPWING_CHANNEL_ROLE_CONSUMER, &options, LAPWING_FOREVER,
+                               &channels.in, nullptr),
+       "accept");
+  std::vector<lapwing_message> messages(kTakenMessages);
+  for (std::uint64_t left = step.number("count"); left > 0;) {
+    std::size_t count = 0;
+    must(lapwing_channel_peek(channels.in, messages.data(), messages.size(), LAPWING_FOREVER,
+                              &count, nullptr),
+         "peek");
+    must(lapwing_channel_release(channels.in, count, nullptr), "release");
+    left -= count;
+  }
+  lapwing_listener_destroy(&listener);
+  return line(LAPWING_OK);
+}
+
+Lines channel_send(const Step& step) {
+  const lapwing_channel_options options = busy_channel();
+  Channels channels;
+  must(lapwing_channel_connect(step.text("path").c_str(), LAPWING_CHANNEL_ROLE_PRODUCER, &options,
+                               LAPWING_FOREVER, &channels.out, nullptr),
+       "connect");
+  const std::byte record[kRecordBytes] = {};
+  const std::vector<lapwing_message> batch(kSentMessages, {record, sizeof record, 1, 0});
+  const double ns = median_round_trip_ns(step.number("count") / kSentMessages, [&] {
+    must(lapwing_channel_send(channels.out, batch.data(), batch.size(), LAPWING_FOREVER, nullptr,
+                              nullptr),
+         "send");
+  });
+  must(lapwing_channel_drain(channels.out, LAPWING_FOREVER, nullptr), "drain");
+  return {absl::StrFormat("ok ns=%.3f", ns / kSentMessages)};
+}
+
 }  // namespace
 
 Operations rate_operations() {
@@ -237,7 +278,9 @@ Operations rate_operations() {
           {"rate.echo", echo},
           {"rate.ping", ping},
           {"rate.channel-echo", channel_echo},
-          {"rate.channel-ping", channel_ping}};
+          {"rate.channel-ping", channel_ping},
+          {"rate.channel-take", channel_take},
+          {"rate.channel-send", channel_send}};
 }
 
 }  // namespace lapwing::conformance
