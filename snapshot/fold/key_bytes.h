@@ -15,6 +15,7 @@ namespace lapwing {
 template <std::unsigned_integral Number>
 Number swap_bytes(Number number) {
   static_assert(std::endian::native == std::endian::little);
+  if constexpr (sizeof(Number) == 1) return number;
   if constexpr (sizeof(Number) == 2) return __builtin_bswap16(number);
   if constexpr (sizeof(Number) == 4) return __builtin_bswap32(number);
   if constexpr (sizeof(Number) == 8) return __builtin_bswap64(number);

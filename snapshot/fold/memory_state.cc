@@ -39,14 +39,19 @@ KeyWords words_of(Bytes key) {
     result.words[i] = read_big_endian<Word>(key.data() + i * sizeof(Word));
   }
   if (rest == 0) return result;
-  if (whole > 0) {  // the last bytes, and some of the word before them, which are shifted out
-    const Word last = read_big_endian<Word>(key.data() + key.size() - sizeof(Word));
-    result.words[whole] = last << (8 * (sizeof(Word) - rest));
-    return result;
-  }
-  for (std::size_t i = 0; i < rest; ++i) {
-    result.words[0] |= std::to_integer<Word>(key[i]) << (8 * (sizeof(Word) - 1 - i));
-  }
+  // Each load lies in one word: who made the key may have stored it in words, and a processor hands on
+  // what was stored only to a load that lies in it.
+  const std::byte* at = key.data() + whole * sizeof(Word);
+  int shift = 64;
+  const auto take = [&]<typename Part>(Part) {
+    if ((rest & sizeof(Part)) == 0) return;
+    shift -= 8 * static_cast<int>(sizeof(Part));
+    result.words[whole] |= Word{read_big_endian<Part>(at)} << shift;
+    at += sizeof(Part);
+  };
+  take(std::uint32_t{});
+  take(std::uint16_t{});
+  take(std::uint8_t{});
   return result;
 }
 
@@ -87,8 +92,9 @@ class MemoryState::Impl {
   }
 
   void erase_prefix(Bytes prefix) {
-    bring_in_order();
     const KeyWords from = words_of(prefix);
+    if (kWalkFactor * taken_ > notes_.size()) return erase_by_walk(from, prefix.size());
+    bring_in_order();
     const auto first = ordered_.lower_bound(from);
     auto last = first;
     for (; last != ordered_.end(); ++last) {
@@ -148,6 +154,22 @@ class MemoryState::Impl {
     const Impl* impl;
   };
 
+  // A walk over a slot is as much faster than bringing a new one in order.
+  static constexpr std::size_t kWalkFactor = 8;
+
+  // So many slots were taken since the last time that to bring them in order would take longer.
+  void erase_by_walk(const KeyWords& from, std::size_t prefix_bytes) {
+    taken_ = 0;
+    for (Slot slot = 0; slot < notes_.size(); ++slot) {
+      if (!notes_[slot].is_used) continue;
+      const KeyWords key = key_at(slot);
+      if (!begins_with(key, from, prefix_bytes)) continue;
+      if (notes_[slot].is_ordered) gone_.push_back(key);
+      index_.erase(index_.find(key));
+      give_slot(slot);
+    }
+  }
+
   static bool begins_with(const KeyWords& key, const KeyWords& prefix, std::size_t prefix_bytes) {
     for (std::size_t i = 0; prefix_bytes > 0; ++i) {
       const std::size_t bytes = std::min(prefix_bytes, sizeof(Word));
@@ -162,6 +184,11 @@ class MemoryState::Impl {
     return slots_.data() + std::size_t{slot} * slot_bytes_;
   }
   std::byte* slot_at(Slot slot) { return slots_.data() + std::size_t{slot} * slot_bytes_; }
+  KeyWords key_at(Slot slot) const {
+    KeyWords key;
+    std::memcpy(&key, slot_at(slot), key_words_ * sizeof(Word));
+    return key;
+  }
   const Word* words_at(Slot slot) const { return reinterpret_cast<const Word*>(slot_at(slot)); }
   const std::byte* entry_at(Slot slot) const { return slot_at(slot) + key_words_ * sizeof(Word); }
   std::byte* entry_at(Slot slot) { return slot_at(slot) + key_words_ * sizeof(Word); }
@@ -180,6 +207,7 @@ class MemoryState::Impl {
       notes_.emplace_back();
       slots_.resize(slots_.size() + slot_bytes_);
     }
+    ++taken_;
     const Slot slot = free_.back();
     free_.pop_back();
     Note& note = notes_[slot];
@@ -206,11 +234,10 @@ class MemoryState::Impl {
       note.is_new = false;
       if (!note.is_used) continue;
       note.is_ordered = true;
-      KeyWords key;
-      std::memcpy(&key, slot_at(slot), key_words_ * sizeof(Word));
-      came.emplace_back(key, slot);
+      came.emplace_back(key_at(slot), slot);
     }
     new_.clear();
+    taken_ = 0;
     std::sort(came.begin(), came.end());
     auto hint = ordered_.begin();
     for (const auto& each : came) hint = std::next(ordered_.insert(hint, each));
@@ -229,6 +256,7 @@ class MemoryState::Impl {
   absl::btree_map<KeyWords, Slot> ordered_;
   std::vector<Slot> new_;
   std::vector<KeyWords> gone_;
+  std::size_t taken_ = 0;  // slots, since the order was brought up to date or they were walked over
 };
 
 MemoryState::MemoryState(const FoldShape& shape) : impl_(std::make_unique<Impl>(shape)) {}
