@@ -1,7 +1,7 @@
 #include "lapwing/channel.h"
 
 #include <algorithm>
-#include <array>
+#include <cstring>
 #include <span>
 #include <type_traits>
 
@@ -13,7 +13,6 @@
 namespace lapwing::c {
 namespace {
 
-constexpr std::size_t kMessagesAtATime = 64;  // that a send copies into the channel together
 constexpr std::size_t kPeekMessagesMax = 4096;
 
 template <typename Kind>
@@ -58,55 +57,57 @@ std::span<const std::byte> payload_of(const lapwing_message& message) {
   return {static_cast<const std::byte*>(message.payload), message.bytes};
 }
 
-absl::Status check_message(const lapwing_message* message) {
-  if (message != nullptr && (message->payload != nullptr || message->bytes == 0)) {
-    return absl::OkStatus();
-  }
+bool is_whole(const lapwing_message& message) {
+  return message.payload != nullptr || message.bytes == 0;
+}
+
+absl::Status check_messages(const lapwing_message* messages, std::size_t count) {
+  const bool good =
+      count == 0 || (messages != nullptr && std::all_of(messages, messages + count, is_whole));
+  if (good) return absl::OkStatus();
   return make_error(Errc::kInvalidArgument,
                     "a message is NULL, or its payload is while its bytes are not 0");
 }
 
-absl::Status check_messages(const lapwing_message* messages, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    if (absl::Status good = check_message(messages == nullptr ? nullptr : messages + i);
-        !good.ok()) {
-      return good;
-    }
+// Send those messages, and return how many were sent.
+Result<std::size_t> send_each(ChannelProducer& producer, std::span<const lapwing_message> messages,
+                              Deadline deadline) {
+  const bool waits = deadline != Deadline::now();
+  std::size_t sent = 0;
+  Errc result = Errc::kOk;
+  for (const lapwing_message& message : messages) {
+    const auto claim =
+        waits ? producer.claim(message.bytes, deadline) : producer.try_claim(message.bytes);
+    result = claim.error();
+    if (result != Errc::kOk) break;
+    if (message.bytes != 0) std::memcpy(claim->data(), message.payload, message.bytes);
+    result = producer.stage(message.bytes, message.type).error();
+    if (result != Errc::kOk) break;
+    ++sent;
   }
-  return absl::OkStatus();
+  const Errc shown = producer.commit_staged().error();
+  return {result == Errc::kOk ? shown : result, sent};
 }
 
-Result<std::size_t> send_some(ChannelProducer& producer, std::span<const lapwing_message> messages,
+Result<std::size_t> send_each(Duplex& duplex, std::span<const lapwing_message> messages,
                               Deadline deadline) {
-  std::array<Outgoing, kMessagesAtATime> outgoing;
-  const std::size_t count = std::min(messages.size(), outgoing.size());
-  for (std::size_t i = 0; i < count; ++i) outgoing[i] = {payload_of(messages[i]), messages[i].type};
-  const std::span batch(outgoing.data(), count);
-  return deadline == Deadline::now() ? producer.try_send_batch(batch)
-                                     : producer.send_batch(batch, deadline);
-}
-
-Result<std::size_t> send_some(Duplex& duplex, std::span<const lapwing_message> messages,
-                              Deadline deadline) {
-  const lapwing_message& message = messages.front();
-  const Result<> sent = deadline == Deadline::now()
-                            ? duplex.try_send(payload_of(message), message.type)
-                            : duplex.send(payload_of(message), message.type, deadline);
-  return {sent.error(), sent.ok() ? std::size_t{1} : 0};
+  const bool waits = deadline != Deadline::now();
+  std::size_t sent = 0;
+  for (const lapwing_message& message : messages) {
+    const Result<> each = waits ? duplex.send(payload_of(message), message.type, deadline)
+                                : duplex.try_send(payload_of(message), message.type);
+    if (!each.ok()) return {each.error(), sent};
+    ++sent;
+  }
+  return sent;
 }
 
 template <typename Kind>
 lapwing_result send_all(Kind& end, std::span<const lapwing_message> messages, Deadline deadline,
                         std::size_t* sent, lapwing_error* error) {
-  std::size_t done = 0;
-  Errc result = Errc::kOk;
-  while (done < messages.size() && result == Errc::kOk) {
-    const Result<std::size_t> batch = send_some(end, messages.subspan(done), deadline);
-    done += *batch;
-    result = batch.error();
-  }
-  if (sent != nullptr) *sent = done;
-  return answer(error, result, end);
+  const Result<std::size_t> done = send_each(end, messages, deadline);
+  if (sent != nullptr) *sent = *done;
+  return answer(error, done.error(), end);
 }
 
 lapwing_message message_of(std::span<const std::byte> payload, std::uint32_t type) {
@@ -148,17 +149,19 @@ lapwing_message message_of(std::span<const std::byte> payload, std::uint32_t typ
 lapwing_result peek_into(ChannelConsumer& consumer, End& opened,
                          std::span<lapwing_message> messages, std::int64_t timeout_ns,
                          std::size_t* count, lapwing_error* error) {
-  std::vector<Message>& peeked = opened.peeked;
   *count = 0;
   opened.has_one = false;
-  peeked.resize(std::min(messages.size(), kPeekMessagesMax));
+  opened.borrowed = {};
+  const std::size_t wanted = std::min(messages.size(), kPeekMessagesMax);
+  if (opened.room.size() < wanted) opened.room.resize(wanted);
+  const std::span<Message> room = std::span(opened.room).first(wanted);
   const Result<std::size_t> batch = timeout_ns == 0
-                                        ? consumer.try_peek_batch(peeked)
-                                        : consumer.peek_batch(peeked, deadline_in(timeout_ns));
-  peeked.resize(*batch);
+                                        ? consumer.try_peek_batch(room)
+                                        : consumer.peek_batch(room, deadline_in(timeout_ns));
   if (!batch.ok()) return answer(error, batch.error(), consumer);
+  opened.borrowed = room.first(*batch);
   for (std::size_t i = 0; i < *batch; ++i) {
-    messages[i] = message_of(peeked[i].payload, peeked[i].type);
+    messages[i] = message_of(room[i].payload, room[i].type);
   }
   *count = *batch;
   return success();
@@ -179,18 +182,16 @@ lapwing_result peek_into(ChannelConsumer& consumer, End& opened,
                                                  lapwing_error* error) noexcept {
   return as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) -> lapwing_result {
     End& opened = channel->object;
-    const std::size_t held = opened.has_one ? 1 : opened.peeked.size();
+    const std::size_t held = opened.has_one ? 1 : opened.borrowed.size();
     if (count > held) {
       return fail(error, Errc::kMisuse,
                   absl::StrCat(count, " messages cannot be released; the last peek has ", held,
                                " that are not"));
     }
     if (count == 0) return success();
-    const Result<> released = consumer.release(opened.peeked, count);
-    if (released.ok()) {
-      opened.peeked.erase(opened.peeked.begin(),
-                          opened.peeked.begin() + static_cast<std::ptrdiff_t>(count));
-    }
+    const Result<> released =
+        count == held ? consumer.release() : consumer.release(opened.borrowed, count);
+    if (released.ok()) opened.borrowed = opened.borrowed.subspan(count);
     return answer(error, released.error(), consumer);
   });
 }
@@ -239,7 +240,7 @@ lapwing_result send_reply(Duplex& duplex, const lapwing_reply* given, std::int64
   if (given == nullptr)
     return fail(error, Errc::kInvalidArgument, "reply is NULL; give its address");
   if (absl::Status read = copy_in(given, "reply", reply); !read.ok()) return fail(error, read);
-  if (absl::Status good = check_message(&reply.message); !good.ok()) return fail(error, good);
+  if (absl::Status good = check_messages(&reply.message, 1); !good.ok()) return fail(error, good);
   const Deadline deadline = deadline_in(timeout_ns);
   const std::span<const std::byte> payload = payload_of(reply.message);
   const Result<> sent =
@@ -382,7 +383,7 @@ lapwing_result lapwing_channel_peek(lapwing_channel* channel, lapwing_message* m
   return quick_as<ChannelConsumer>(channel, error, [&](ChannelConsumer& consumer) {
     if (count == nullptr || messages == nullptr) [[unlikely]]
       return fail_null(error, "messages or count is NULL");
-    channel->object.peeked.clear();
+    channel->object.borrowed = {};
     const Result<Message> peek = consumer.try_peek();
     if (peek.error() == Errc::kWouldBlock && timeout_ns != 0) {
       return peek_waiting(channel, messages, timeout_ns, count, error);
@@ -405,7 +406,7 @@ lapwing_result lapwing_channel_release(lapwing_channel* channel, size_t count,
 lapwing_result lapwing_channel_start(lapwing_channel* channel, const lapwing_message* request,
                                      int64_t timeout_ns, uint64_t* call, lapwing_error* error) {
   return as<Duplex>(channel, error, [&](Duplex& duplex) -> lapwing_result {
-    if (absl::Status good = check_message(request); !good.ok()) return fail(error, good);
+    if (absl::Status good = check_messages(request, 1); !good.ok()) return fail(error, good);
     if (call == nullptr) {
       return fail(error, Errc::kInvalidArgument, "call is NULL; give its address");
     }

@@ -3,6 +3,7 @@
 // Thread safety: as lapwing.h says.
 #pragma once
 
+#include <span>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -20,7 +21,8 @@ struct End {
   std::variant<ChannelProducer, ChannelConsumer, Duplex> end;
   // What the last peek borrowed and is not released: one message, or else those.
   bool has_one = false;
-  std::vector<Message> peeked = {};
+  std::span<const Message> borrowed = {};
+  std::vector<Message> room = {};  // for them; it only grows
 };
 
 // An end in that role: make(type) gives it, for a pointer that only names the type.
