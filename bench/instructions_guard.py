@@ -25,7 +25,7 @@ NOT_HERE = 77
 OPERATIONS = (
     "publish", "publish_16", "publish_bytes", "publish_batch", "poll", "poll_bytes", "wait",
     "poll_batch", "typed_publish", "typed_take", "c_publish", "c_take", "channel_commit", "channel_send",
-    "channel_peek", "channel_receive",
+    "channel_peek", "channel_receive", "c_channel_commit", "c_channel_peek",
 )
 
 
