@@ -195,7 +195,7 @@ class OfBuses(ExamplesTest):
         for _ in range(int((re.search(r"--await (\d+)", line) or (0, 0))[1])):
             self.start("awaited", "tail", "--from", "start", "--until-closed", "--format", "none",
                        bus=bus)
-        # What doctor finds depends on the machine; nobody of these names is attached or missing.
+        # What doctor finds depends on the machine; nobody and nothing of these names is there.
         said = next((words for part, words in self.ABSENT.items() if part in line), None)
         ends = (DONE, OTHER) if "doctor" in line else (OTHER,) if said else (DONE,)
         self.assertIn(process.wait(), ends, f"{line}\n{process.err()}")
@@ -204,7 +204,8 @@ class OfBuses(ExamplesTest):
             self.assertEqual(holder.stop(), DONE, holder.err())
 
     ABSENT = {"health --bus ./es --expect": "logger is expected and not attached",
-              "subscribers --bus ./es --forget": "no missing subscriber has that name"}
+              "subscribers --bus ./es --forget": "no missing subscriber has that name",
+              "symbols --bus ./es ESH4 id:": "has no instrument id:5930"}
 
     def test_every_example_of_a_bus_runs(self):
         self.make_template()
