@@ -253,7 +253,7 @@ TEST_CASE("What a longer claim leaves where a short message ends is not taken fo
   });
 }
 
-TEST_CASE("Frames are told apart where the number of the lap begins again") {
+TEST_CASE("Frames of different laps are distinguished when the lap number wraps") {
   constexpr std::uint64_t kCapacity = 1024;
   constexpr ChannelPosition kLapZero = kCapacity * ((std::uint64_t{1} << 22) - 1);
   const std::uint32_t largest = largest_message(kCapacity, kPayloadOffsetPacked);

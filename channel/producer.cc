@@ -32,7 +32,6 @@ absl::StatusOr<ChannelProducer> ChannelProducer::accept(ChannelListener& listene
 }
 
 Errc ChannelProducer::no_room(FrameWriter::Room room) {
-  // The claim before is given up only here: publish() must know that its holder may still write.
   if (room == FrameWriter::Room::kFull && writer_.has_staged()) publish();
   writer_.abort();
   return room == FrameWriter::Room::kFull ? Errc::kWouldBlock : released_too_much(writer_);
@@ -119,8 +118,7 @@ Result<> ChannelProducer::drain(Deadline deadline) {
   // A consumer that has ended may have released everything before.
   if (const Errc entered = enter_to_read(); entered != Errc::kOk) return entered;
   if (side().end() == Errc::kOk && writer_.has_staged()) publish();
-  // A commit() in another thread meanwhile is misuse, and finds no claim. Not before publish(),
-  // which has to know of it.
+  // A commit() in another thread during the wait is misuse, and must not find a claim.
   const std::uint32_t claim = writer_.put_claim_aside();
   const Errc drained = side().wait(
       [&] {

@@ -92,8 +92,7 @@ constexpr std::uint32_t largest_message(std::uint64_t capacity, std::uint32_t pa
   return static_cast<std::uint32_t>(capacity / 2) - payload_offset;
 }
 
-// Of a message of `size` bytes whose claim was of `claimed`: the bytes of its frame, and where its
-// payload stands there.
+// Frame size in bytes, and payload offset in the frame, of a message whose claim had `claimed` bytes.
 constexpr std::uint64_t committed_frame_bytes(std::size_t claimed, std::size_t size,
                                               std::uint32_t payload_offset) {
   return claimed <= short_bytes_max(payload_offset) ? kFrameAlign
@@ -105,8 +104,7 @@ constexpr std::uint32_t payload_place(std::size_t claimed, std::uint32_t payload
   return is_packed ? kPayloadOffsetShort : payload_offset;
 }
 
-// The first two words of a frame, as a producer of good will writes them. A size of kPaddingFrame is
-// padding.
+// The first two words of a valid frame. A size of kPaddingFrame means padding.
 inline constexpr std::uint32_t kPaddingFrame = 0xffffffff;
 struct FrameWords {
   Word head;

@@ -39,8 +39,8 @@ class Symbols {
  public:
   Symbols() = default;
   // Of the feed of the bus in that directory, as the publisher that opened it last wrote them.
-  // Empty if the feed has no metadata. Errors: kNoBus, kBadInput (metadata that is none), kDamaged
-  // (a file that is too long, or bus.json), kNotPermitted, kSystem.
+  // Empty if the feed has no metadata. Errors: kNoBus, kBadInput (invalid metadata), kDamaged
+  // (bus.json, or a metadata file that is too long), kNotPermitted, kSystem.
   [[nodiscard]] static absl::StatusOr<Symbols> of_bus(const std::string& directory);
   // Of DBN metadata, from "DBN" on. Errors: kBadInput.
   [[nodiscard]] static absl::StatusOr<Symbols> of_metadata(std::span<const std::byte> metadata);

@@ -195,7 +195,7 @@ class OfBuses(ExamplesTest):
         for _ in range(int((re.search(r"--await (\d+)", line) or (0, 0))[1])):
             self.start("awaited", "tail", "--from", "start", "--until-closed", "--format", "none",
                        bus=bus)
-        # What doctor finds depends on the machine; nobody and nothing of these names is there.
+        # The findings of doctor depend on the machine. The names in ABSENT do not exist.
         said = next((words for part, words in self.ABSENT.items() if part in line), None)
         ends = (DONE, OTHER) if "doctor" in line else (OTHER,) if said else (DONE,)
         self.assertIn(process.wait(), ends, f"{line}\n{process.err()}")

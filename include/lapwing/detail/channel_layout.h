@@ -9,9 +9,9 @@
 //                              receives
 //
 // A position counts bytes from the beginning of the connection and never wraps; the frame at position
-// p stands at offset p mod capacity. A frame begins with a head of 8 bytes (FrameKind), which alone
-// makes it visible, and has its payload at payload_offset, or at 8 if it would not fit into one line
-// there. It is rounded up to a multiple of kFrameAlign, and never crosses the end of the data: what is
+// p is at offset p mod capacity. A frame begins with a head of 8 bytes (see FrameKind). The store of
+// the head makes the frame visible. The payload is at payload_offset, or at 8 if that makes the frame
+// fit into one line. A frame is rounded up to a multiple of kFrameAlign, and never crosses the end of the data: what is
 // left there is skipped by a frame of padding.
 #pragma once
 

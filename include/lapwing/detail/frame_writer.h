@@ -6,7 +6,7 @@
 // Invariants
 //  1. visible() <= position_ <= received_ + capacity. What lies from visible() on is staged:
 //     written, and hidden from the consumer by the one head that is missing, that at visible().
-//  2. Where the consumer looks next, nothing stands that it would take for a frame's head.
+//  2. The word that the consumer loads next is not a valid head of that position.
 //  3. A claim alone moves nothing: an abort leaves no trace but garbage where nobody looks.
 //
 // A short message, whose frame is one cache line, is put together in a line of the writer's own and
@@ -171,7 +171,7 @@ class FrameWriter {
   ChannelPosition received() const { return received_; }
 
  private:
-  // How far ahead of a long claim lines are asked for, so that C2 finds them there.
+  // Distance at which a long claim prefetches lines, so that C2 does not wait for them.
   static constexpr std::uint64_t kPrefetchBytes = 1024;
 
   struct alignas(kFrameAlign) Line {
@@ -241,7 +241,7 @@ class FrameWriter {
   ChannelPosition long_claim_at_ = 0;
   std::byte* long_claim_ = nullptr;  // its frame, in the ring; null: the claim is in *line_
   std::uint32_t claim_end_ = 0;      // bytes of the claim and one more; 0: there is none
-  // Before it a payload may stand where a frame begins: a lap behind the end of any long claim.
+  // C2 is needed before this position: one lap after the largest end of any long claim.
   ChannelPosition look_until_ = 0;
 };
 

@@ -8,9 +8,9 @@
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicBool, AtomicU64};
 
-/// A message by the units that its frame has; more may have been claimed and written for it. None:
-/// the claim is aborted. A claim of one unit is of a short message, whose payload is no word where a
-/// frame can begin.
+/// Units of a message's frame, and units that were claimed and written for it. With 0 units the claim
+/// is aborted. A claim of one unit is a short message: its payload does not cover the first word of
+/// any unit.
 #[derive(Clone, Copy)]
 pub struct Message {
     pub units: u64,
@@ -96,8 +96,8 @@ pub fn lay_out(mut at: u64, first_number: u64, messages: &[Message], capacity: u
     Commit { claims, frames, end: at }
 }
 
-/// A word that may be a head. The protocol sees the value, which stands for its lap; whether it is
-/// the head of a frame, and of which, only the checker knows.
+/// A word that may be a head. The protocol uses only the value, the lap. `committed_at` is for the
+/// checker: the position of the frame whose head this is.
 pub struct Word {
     pub value: u64,
     pub committed_at: Option<u64>,
@@ -146,7 +146,7 @@ impl Ring {
         self.units.len() as u64
     }
 
-    /// Where the head of a frame at `position` stands.
+    /// The first word of the unit at `position`.
     pub fn first_word(&self, position: u64) -> &AtomicU64 {
         &self.unit(position).first_word
     }

@@ -193,17 +193,23 @@ lapwing_channel_options busy_channel() {
   return options;
 }
 
-Lines channel_echo(const Step& step) {
-  const lapwing_channel_options options = busy_channel();
+lapwing_listener* listen_at(const std::string& path) {
   lapwing_listener* listener = nullptr;
-  must(lapwing_listener_open(step.text("path").c_str(), nullptr, &listener, nullptr), "listen");
+  must(lapwing_listener_open(path.c_str(), nullptr, &listener, nullptr), "listen");
+  return listener;
+}
+
+void accept(lapwing_listener* listener, lapwing_channel_role role, lapwing_channel** channel) {
+  const lapwing_channel_options options = busy_channel();
+  must(lapwing_listener_accept(listener, role, &options, LAPWING_FOREVER, channel, nullptr),
+       "accept");
+}
+
+Lines channel_echo(const Step& step) {
+  lapwing_listener* listener = listen_at(step.text("path"));
   Channels channels;
-  must(lapwing_listener_accept(listener, LAPWING_CHANNEL_ROLE_CONSUMER, &options, LAPWING_FOREVER,
-                               &channels.in, nullptr),
-       "accept");
-  must(lapwing_listener_accept(listener, LAPWING_CHANNEL_ROLE_PRODUCER, &options, LAPWING_FOREVER,
-                               &channels.out, nullptr),
-       "accept");
+  accept(listener, LAPWING_CHANNEL_ROLE_CONSUMER, &channels.in);
+  accept(listener, LAPWING_CHANNEL_ROLE_PRODUCER, &channels.out);
   for (std::uint64_t left = step.number("count"); left > 0; --left) {
     channels.receive();
     channels.send();
@@ -231,13 +237,9 @@ Lines channel_ping(const Step& step) {
 }
 
 Lines channel_take(const Step& step) {
-  const lapwing_channel_options options = busy_channel();
-  lapwing_listener* listener = nullptr;
-  must(lapwing_listener_open(step.text("path").c_str(), nullptr, &listener, nullptr), "listen");
+  lapwing_listener* listener = listen_at(step.text("path"));
   Channels channels;
-  must(lapwing_listener_accept(listener, LAPWING_CHANNEL_ROLE_CONSUMER, &options, LAPWING_FOREVER,
-                               &channels.in, nullptr),
-       "accept");
+  accept(listener, LAPWING_CHANNEL_ROLE_CONSUMER, &channels.in);
   std::vector<lapwing_message> messages(kTakenMessages);
   for (std::uint64_t left = step.number("count"); left > 0;) {
     std::size_t count = 0;

@@ -56,7 +56,7 @@ public final class Symbols extends Handle {
     super("set of symbols", pointer, null, C::symbols_destroy);
   }
 
-  /** Reads the mappings of a bus. There are none if its feed has no metadata. Error: NO_BUS. */
+  /** Reads the mappings of a bus. The list is empty if the feed has no metadata. Error: NO_BUS. */
   public static Symbols open(Path directory) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment error = LapwingException.memory(arena);
