@@ -23,7 +23,8 @@ NO_LOG_FLUSH = 2
 DISK_MIB = 256
 RATE = 150_000
 RECORDS = 300_000
-BEFORE_RECORDS = 250_000  # of these; the rest are never let through before the cut
+RECORD_BYTES = 56
+BEFORE_RECORDS = 250_000  # of these the source holds so many before the cut
 SECONDS_MAX = 0.8
 STORED_RECORDS = 100_000
 BATCH_SECONDS = 2.5  # the checkpointer writes one each second
@@ -93,8 +94,10 @@ class PowerCut(harness.BusTest):
         bus = str(self.disk / "bus")
         recording = self.folder / f"recording-{number}.dbn"
         source = self.folder / "feed.dbn"
-        source.write_bytes(dbn)
-        publisher = self.publish_file("before", source, "--pace", RATE, bus=bus)
+        records_at = len(dbn) - RECORDS * RECORD_BYTES
+        source.write_bytes(dbn[:records_at + BEFORE_RECORDS * RECORD_BYTES])
+        # On a slow machine the source ends before the cut: the publisher must still be there.
+        publisher = self.publish_file("before", source, "--pace", RATE, "--linger", "600s", bus=bus)
         self.until_head(1, bus=bus)
         keeper = self.start("keeper", "checkpoint", "--fold", "orders", "--every", 10_000, bus=bus)
         recorder = self.start("recorder", "record", "--from", "start", "--out", recording, bus=bus)
@@ -107,6 +110,7 @@ class PowerCut(harness.BusTest):
         recorder.stop()
         keeper.kill()
         self.come_back()
+        source.write_bytes(dbn)
         checkpoints = [int(file.stem)
                        for file in (self.disk / "bus/checkpoint/orders").glob("*.ckpt")]
         after = self.publish_file("after", source, bus=bus)
