@@ -114,4 +114,10 @@ void Pages::expect_sequential(bool sequential) const {
   ::madvise(begin_, mapped_bytes_, sequential ? MADV_SEQUENTIAL : MADV_NORMAL);
 }
 
+bool Pages::populate(std::uint64_t offset, std::uint64_t byte_count) const {
+  const std::uint64_t first = offset / kPageBytes * kPageBytes;
+  const std::uint64_t end = offset + byte_count;
+  return ::madvise(begin_ + first, end - first, MADV_POPULATE_READ) == 0;
+}
+
 }  // namespace lapwing

@@ -38,7 +38,12 @@ class Proof {
       if (!opened.ok()) return report(n, whole_segment(n, segment_last, opened.message()));
     }
     if (depth_ == ProofDepth::kRecords) {
-      if (const auto damage = reader_.load(n, durable_, segment_last)) return report(n, *damage);
+      const std::uint64_t wanted = segment_last - n + 1;
+      if (const auto damage = reader_.load(n, durable_, segment_last, wanted)) {
+        return report(n, *damage);
+      }
+      while (reader_.extend()) {
+      }
       n = reader_.window_last() + 1;
       return true;
     }

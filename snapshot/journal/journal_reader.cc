@@ -77,7 +77,7 @@ struct JournalReader::State {
   absl::StatusOr<JournalRun> explain_missing(Sequence n, Sequence limit,
                                              const std::string& message) const;
   JournalRun missing_to(Sequence last, std::string detail) const;
-  std::uint64_t copy_out(Sequence n, Sequence limit, std::span<std::byte> out) const;
+  std::uint64_t copy_out(Sequence n, Sequence limit, std::span<std::byte> out);
 
   SessionLog sessions;
   JournalFiles files;
@@ -163,13 +163,20 @@ JournalRun JournalReader::State::missing_to(Sequence last, std::string detail) c
   return run;
 }
 
-std::uint64_t JournalReader::State::copy_out(Sequence n, Sequence limit,
-                                             std::span<std::byte> out) const {
+// Record n is in the reader's window.
+std::uint64_t JournalReader::State::copy_out(Sequence n, Sequence limit, std::span<std::byte> out) {
   const std::size_t record_bytes = files.geometry.record_bytes;
-  const std::uint64_t count = std::min<std::uint64_t>(std::min(limit, reader.window_last()) - n + 1,
-                                                      out.size() / record_bytes);
-  copy_records(reader.slot(n), files.geometry, count, out.data());
-  return count;
+  const std::uint64_t room = out.size() / record_bytes;
+  std::uint64_t copied = 0;
+  do {
+    const Sequence next = n + copied;
+    const Sequence last = std::min(limit, reader.window_last());
+    if (next > last) break;
+    const std::uint64_t count = std::min(last - next + 1, room - copied);
+    copy_records(reader.slot(next), files.geometry, count, out.data() + copied * record_bytes);
+    copied += count;
+  } while (copied < room && reader.extend());
+  return copied;
 }
 
 absl::StatusOr<std::unique_ptr<JournalReader>> JournalReader::open(Disk& disk,
@@ -215,7 +222,7 @@ absl::StatusOr<JournalRun> JournalReader::read(Sequence n, const JournalBounds& 
   }
   SegmentReader& reader = state_->reader;
   JournalRun run;
-  if (n < reader.window_first() || n > reader.window_last()) {
+  if (!reader.proves(n)) {
     if (auto gap = state_->gap_at(n, bounds)) return *std::move(gap);
     if (n > bounds.archived) return run;
     const std::uint64_t segment = geometry.segment_of(n);
@@ -225,13 +232,13 @@ absl::StatusOr<JournalRun> JournalReader::read(Sequence n, const JournalBounds& 
       if (!opened.ok()) return state_->explain_unopened(n, limit, opened);
     }
     const Sequence load_limit = std::min(limit, geometry.segment_last(segment));
-    if (auto damage = reader.load(n, bounds.durable, load_limit)) {
+    const std::uint64_t room = out.size() / geometry.record_bytes;
+    if (auto damage = reader.load(n, bounds.durable, load_limit, room)) {
       if (reader.has_sums()) return gap_to(damage->last, GapCause::kDamaged, damage->text());
       reader.close();  // so that the next read looks for them again
       return state_->missing_to(damage->last, damage->text());
     }
   }
-  if (n > bounds.archived) return run;
   run.count = state_->copy_out(n, bounds.archived, out);
   return run;
 }

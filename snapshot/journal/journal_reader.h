@@ -1,7 +1,6 @@
 // Reads records back from a journal: in sequence, from any position, or from a wall-clock time.
 //
-// Works beside a running publisher and without one; writes nothing. Files are read with pread:
-// their owner could truncate them. What is returned was proven by
+// Works beside a running publisher and without one; writes nothing. What is returned was proven by
 // snapshot/journal/segment_reader.h: by its sum at or below durable, by its exact stamp everywhere.
 // Nothing at or below durable is ever returned wrong.
 //

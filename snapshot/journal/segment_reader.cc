@@ -20,9 +20,12 @@ SegmentReader::SegmentReader(JournalFiles files)
 void SegmentReader::drop_window() {
   window_first_ = 1;
   window_last_ = 0;
+  end_block_ = 0;
 }
 
 void SegmentReader::close() {
+  mapped_.reset();
+  is_mappable_ = true;
   jnl_.close();
   sum_.close();
   drop_window();
@@ -51,51 +54,100 @@ absl::Status SegmentReader::open(std::uint64_t segment) {
   return absl::OkStatus();
 }
 
-std::optional<JournalDamage> SegmentReader::load(Sequence n, Sequence durable, Sequence limit) {
+// True if the open segment is mapped. All of its records are durable.
+bool SegmentReader::map_segment() {
+  if (is_mappable_ && !mapped_) {
+    mapped_ = files_.disk->map_finished(jnl_.get());
+    is_mappable_ = mapped_ && mapped_->bytes().size() == segment_file_bytes(files_.geometry);
+    if (!is_mappable_) mapped_.reset();
+  }
+  return is_mappable_;
+}
+
+// True if the run is mapped and its first block proven. False: it is to be read, which also finds
+// out what is wrong.
+bool SegmentReader::load_mapped(const Request& request, std::uint64_t wanted) {
+  const JournalGeometry& geometry = files_.geometry;
+  if (request.n != going_on_ || wanted * geometry.slot_bytes < kMappedBytesMin) return false;
+  if (geometry.segment_last(segment_) > request.durable || !map_segment()) return false;
+  // Only what is handed out at once: a page that is not used may go, and come back with an error.
+  const std::uint64_t first_block = geometry.block_of(request.n);
+  run_first_ = geometry.block_first(first_block);
+  const Sequence run_last = run_first_ + kReadRunBytes / geometry.slot_bytes - 1;
+  const Sequence last = std::min({request.n + wanted - 1, run_last, request.limit});
+  request_ = {request.n, request.durable, last};
+  const std::size_t block_count = geometry.block_of(last) - first_block + 1;
+  const std::uint64_t offset = geometry.offset_of(run_first_);
+  if (!mapped_->populate(offset, block_count * kPageBytes)) return false;
+  if (!read_sums(first_block, block_count).ok()) return false;
+  run_ = mapped_->bytes().data() + offset;
+  std::string defect;
+  if (!add_to_window(first_block, defect)) return false;
+  end_block_ = first_block + block_count;
+  return true;
+}
+
+std::optional<JournalDamage> SegmentReader::load(Sequence n, Sequence durable, Sequence limit,
+                                                 std::uint64_t wanted) {
   const JournalGeometry& geometry = files_.geometry;
   const Request request{n, durable, limit};
-  const std::uint64_t first_block = geometry.block_of(n);
+  drop_window();
+  if (load_mapped(request, wanted)) return std::nullopt;
+  request_ = request;
+  const std::uint64_t block = geometry.block_of(n);
   const std::size_t run_bytes = n == going_on_ ? kReadRunBytes : kFirstRunBytes;
   std::size_t block_count =
-      std::min<std::size_t>(geometry.block_of(limit) - first_block + 1, run_bytes / kPageBytes);
+      std::min<std::size_t>(geometry.block_of(limit) - block + 1, run_bytes / kPageBytes);
   std::string defect;
-  drop_window();
   for (int attempt = 0; attempt <= kSumRereads; ++attempt) {
-    const absl::Status read = read_run(first_block, block_count);
-    if (read.ok()) {
-      Sequence proven = n - 1;
-      for (std::uint64_t block = first_block; block < first_block + block_count; ++block) {
-        const Sequence last = prove_block(request, block, defect);
-        if (last < geometry.block_first(block)) break;
-        proven = last;
-        if (last < geometry.block_first(block) + geometry.block_slots() - 1) break;
-      }
-      if (proven >= n) {
-        window_first_ = n;
-        window_last_ = proven;
-        going_on_ = proven + 1;
-        return std::nullopt;
-      }
-    } else {
+    const absl::Status read = read_run(block, block_count);
+    if (!read.ok()) {
       defect = std::string(read.message());
+    } else if (add_to_window(block, defect)) {
+      end_block_ = block + block_count;
+      return std::nullopt;
     }
     block_count = 1;  // what follows the damage is loaded when it is asked for
   }
-  return damage(request, defect);
+  return damage(request_, defect);
 }
 
-// What cannot be read whole, because the file is too short, is zeros.
+bool SegmentReader::extend() {
+  const Sequence next = window_last_ + 1;
+  const std::uint64_t block = files_.geometry.block_of(next);
+  if (block >= end_block_ || next > request_.limit) return false;
+  if (next != files_.geometry.block_first(block)) return false;  // not all of its block is proven
+  std::string defect;                                            // the next load() finds it again
+  return add_to_window(block, defect);
+}
+
+// False if nothing of the block is proven.
+bool SegmentReader::add_to_window(std::uint64_t block, std::string& defect) {
+  const Sequence wanted = std::max(request_.n, files_.geometry.block_first(block));
+  const Sequence last = prove_block(request_, block, defect);
+  if (last < wanted) return false;
+  window_first_ = request_.n;
+  window_last_ = last;
+  going_on_ = last + 1;
+  return true;
+}
+
+// What the file does not hold is empty.
+absl::Status SegmentReader::read_sums(std::uint64_t first_block, std::size_t block_count) {
+  std::fill_n(sums_.begin(), block_count, SumEntry{});
+  if (!sum_.valid()) return absl::OkStatus();
+  const std::span<std::byte> sums = std::as_writable_bytes(std::span(sums_.data(), block_count));
+  return files_.disk->read_at(sum_.get(), sum_offset(files_.geometry, first_block), sums).status();
+}
+
+// What the file does not hold is zeros.
 absl::Status SegmentReader::read_run(std::uint64_t first_block, std::size_t block_count) {
   const JournalGeometry& geometry = files_.geometry;
-  buffer_first_ = geometry.block_first(first_block);
-  std::fill_n(sums_.begin(), block_count, SumEntry{});
-  const std::span<std::byte> sums = std::as_writable_bytes(std::span(sums_.data(), block_count));
-  if (sum_.valid()) {
-    const auto read = files_.disk->read_at(sum_.get(), sum_offset(geometry, first_block), sums);
-    if (!read.ok()) return read.status();
-  }
+  run_first_ = geometry.block_first(first_block);
+  run_ = buffer_[0].bytes.data();
+  if (absl::Status read = read_sums(first_block, block_count); !read.ok()) return read;
   const std::span<std::byte> blocks(buffer_[0].bytes.data(), block_count * kPageBytes);
-  const auto read = files_.disk->read_at(jnl_.get(), geometry.offset_of(buffer_first_), blocks);
+  const auto read = files_.disk->read_at(jnl_.get(), geometry.offset_of(run_first_), blocks);
   if (!read.ok()) return read.status();
   const std::size_t whole = *read - *read % geometry.slot_bytes;
   std::fill(blocks.begin() + static_cast<std::ptrdiff_t>(whole), blocks.end(), std::byte{0});
@@ -111,7 +163,7 @@ Sequence SegmentReader::prove_block(const Request& request, std::uint64_t block,
   Sequence last = std::min(first + geometry.block_slots() - 1, request.limit);
   const std::byte* const bytes = slot(first);
   if (request.durable >= first) {
-    const SumEntry& sum = sums_[block - geometry.block_of(buffer_first_)];
+    const SumEntry& sum = sums_[block - geometry.block_of(run_first_)];
     const SumState state = check_sum_entry(files_.journal_id, block, sum, geometry);
     if (state != SumState::kValid) {
       defect = !has_sums()                 ? "its .sum file is missing"

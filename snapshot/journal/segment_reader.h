@@ -6,9 +6,16 @@
 // block as it fills. The sums are read before the blocks, so a block is never older than the sum it
 // is held against.
 //
-// The window of proven records stays until the next load() or open(): serving from it costs a copy.
+// A reader in sequence maps a finished segment, all of whose records are durable, where the disk
+// allows it (Disk::map_finished). It populates a run at a time, so an error of the disk is a value,
+// and hands out at once what it populated. All else is read with pread.
 //
-// Thread safety: one thread. Borrows the Disk. Allocates in the constructor and in open() only.
+// load() reads a run of blocks and proves the first; extend() proves the next one. So whoever copies
+// a block as soon as it is proven finds it in the nearest cache. The window of proven records stays
+// until the next load() or open().
+//
+// Thread safety: one thread. Borrows the Disk. Allocates in the constructor and in open() only, and
+// maps in load().
 #pragma once
 
 #include <cstddef>
@@ -21,6 +28,7 @@
 
 #include "absl/status/status.h"
 #include "lapwing/sequence.h"
+#include "os/mapping.h"
 #include "os/page.h"
 #include "snapshot/journal/journal_damage.h"
 #include "snapshot/journal/journal_files.h"
@@ -29,8 +37,10 @@ namespace lapwing {
 
 inline constexpr int kSumRereads = 3;
 // Read at once: where a reader goes on, and where it begins or fills a gap.
-inline constexpr std::size_t kReadRunBytes = 1024 * 1024;
+inline constexpr std::size_t kReadRunBytes = 256 * 1024;  // it stays in the second-level cache
 inline constexpr std::size_t kFirstRunBytes = 64 * 1024;
+// A reader that takes less at once does not map: it would populate page by page.
+inline constexpr std::size_t kMappedBytesMin = 64 * 1024;
 
 class SegmentReader {
  public:
@@ -45,17 +55,25 @@ class SegmentReader {
   // The open segment's .sum file was there.
   bool has_sums() const { return sum_.valid(); }
 
-  // Proves n and as many records after it as go into one run, up to `limit`, which is at least n,
-  // in the open segment, and not beyond what was archived or into a void. Nothing means that n is
-  // in the window.
-  std::optional<JournalDamage> load(Sequence n, Sequence durable, Sequence limit);
+  // Reads n and what follows it, a run at most, and proves the block of n. `limit` is at least n, in
+  // the open segment, and not beyond what was archived or into a void. `wanted`: so many records,
+  // one at least, are taken before anything else is done. Nothing means that n is in the window.
+  std::optional<JournalDamage> load(Sequence n, Sequence durable, Sequence limit,
+                                    std::uint64_t wanted);
+  // Proves the next block of the run. False: the run ends here, or what follows needs a load().
+  bool extend();
+  // n is in the window, where extend() may have brought it.
+  bool proves(Sequence n) {
+    if (n == window_last_ + 1) extend();
+    return n >= window_first_ && n <= window_last_;
+  }
 
   // The proven records: window_first() … window_last(); none if last < first.
   Sequence window_first() const { return window_first_; }
   Sequence window_last() const { return window_last_; }
   // The slot of a record in the window: stamp, record, zeros.
   const std::byte* slot(Sequence n) const {
-    return buffer_[0].bytes.data() + (n - buffer_first_) * files_.geometry.slot_bytes;
+    return run_ + (n - run_first_) * files_.geometry.slot_bytes;
   }
 
   const JournalFiles& files() const { return files_; }
@@ -68,7 +86,11 @@ class SegmentReader {
   };
 
   void drop_window();
+  bool map_segment();
+  bool load_mapped(const Request& request, std::uint64_t wanted);
+  absl::Status read_sums(std::uint64_t first_block, std::size_t block_count);
   absl::Status read_run(std::uint64_t first_block, std::size_t block_count);
+  bool add_to_window(std::uint64_t block, std::string& defect);
   Sequence prove_block(const Request& request, std::uint64_t block, std::string& defect) const;
   JournalDamage damage(const Request& request, const std::string& defect) const;
 
@@ -78,8 +100,14 @@ class SegmentReader {
   OpenFile sum_;
   // The kernel copies half as fast into memory that begins within a line (bench/LOG.md).
   std::unique_ptr<Page[]> buffer_;
-  std::vector<SumEntry> sums_;
-  Sequence buffer_first_ = 1;
+  std::vector<SumEntry> sums_;   // of the run
+  std::optional<Pages> mapped_;  // the open segment
+  bool is_mappable_ = true;      // the open segment, as far as was tried
+  // The run: the slots from run_first_ on, in buffer_ or mapped_.
+  const std::byte* run_ = nullptr;
+  Sequence run_first_ = 1;
+  Request request_{};
+  std::uint64_t end_block_ = 0;  // behind the last block of the run
   Sequence window_first_ = 1;
   Sequence window_last_ = 0;
   Sequence going_on_ = kNoSequence;  // what a reader in sequence asks for next
