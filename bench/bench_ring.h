@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "bench/machine.h"
 #include "bus/ring_file.h"
+#include "bus/ring_fill.h"
 #include "bus/ring_map.h"
 #include "bus/ring_reader.h"
 #include "bus/ring_writer.h"
@@ -34,7 +35,10 @@ class WrittenRing {
  public:
   WrittenRing(const RingName& name, std::uint64_t capacity, std::uint32_t record_bytes)
       : file_(value_or_fail(RingFile::create(spec_of(name, capacity, record_bytes)))),
-        writer_(writer_of(file_)) {}
+        writer_(writer_of(file_)) {
+    RingFill fill(file_);
+    ok_or_fail(fill.step(fill.left()));
+  }
   ~WrittenRing() { ok_or_fail(file_.unlink()); }
   WrittenRing(const WrittenRing&) = delete;
   WrittenRing& operator=(const WrittenRing&) = delete;

@@ -130,19 +130,6 @@ absl::Status allocate(int fd, std::uint64_t bytes, const std::string& directory)
                            absl::StrCat("allocating ", bytes, " bytes for a ring in ", directory));
 }
 
-// Page faults now rather than on the publish path.
-absl::Status populate(boost::interprocess::mapped_region& region, const std::string& directory) {
-  if (madvise(region.get_address(), region.get_size(), MADV_POPULATE_WRITE) == 0) {
-    return absl::OkStatus();
-  }
-  if (errno != EINVAL) {
-    return make_system_error(errno, absl::StrCat("populating a ring in ", directory));
-  }
-  // A kernel before 5.14 does not know the advice. The pages are allocated and zero: touch them.
-  std::memset(region.get_address(), 0, region.get_size());
-  return absl::OkStatus();
-}
-
 // Huge pages come first, since a range whose pages are there is copied into one; then what is left
 // is allocated, where a full tmpfs shows itself.
 absl::StatusOr<boost::interprocess::mapped_region> map_pages(int fd, std::uint64_t bytes,
@@ -161,10 +148,12 @@ absl::StatusOr<boost::interprocess::mapped_region> map_pages(int fd, std::uint64
     make_pages_huge(*region);
   }
   if (absl::Status status = allocate(fd, bytes, directory); !status.ok()) return status;
-  if (absl::Status status = populate(*region, directory); !status.ok()) return status;
-  if (huge_pages) {
-    if (absl::Status status = require_huge_pages(*region, use); !status.ok()) return status;
+  if (!huge_pages) return region;
+  auto* const begin = static_cast<std::byte*>(region->get_address());
+  if (const int failure = populate_for_writing(begin, bytes); failure != 0) {
+    return make_system_error(failure, absl::StrCat("populating a ring in ", directory));
   }
+  if (absl::Status status = require_huge_pages(*region, use); !status.ok()) return status;
   return region;
 }
 

@@ -4,8 +4,8 @@
 // the mapping. Owns the mapping, which is MADV_DONTFORK, and the lock by which others know that its
 // publisher lives; not the name, which outlives the process on purpose.
 //
-// The file has no name until it is allocated and populated in full, its header written and its mode
-// lowered to 0400 (0440 with a group). So a full tmpfs is an error and never a SIGBUS, nobody sees
+// The file has no name until it is allocated in full, its header written and its mode lowered to
+// 0400 (0440 with a group). So a full tmpfs is an error and never a SIGBUS, nobody sees
 // half a ring, and a publisher that is killed on the way leaves nothing behind. Nobody formats
 // memory that others map: a restart makes a new file.
 #pragma once

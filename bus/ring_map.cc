@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <utility>
@@ -15,21 +16,33 @@
 namespace lapwing {
 namespace {
 
-// The file's first `bytes`, every page of them faulted in.
-absl::StatusOr<boost::interprocess::mapped_region> map_first(const OpenRing& ring,
-                                                             std::uint64_t bytes) {
-  auto region = map_file(ring.fd(), MapAccess::kReadOnly, bytes, ring.path());
-  if (!region.ok()) return region;
-  // Page faults now rather than on the read path. EFAULT: a page is not there any more, for the
-  // file has shrunk. A kernel before 5.14 does not know the advice, and faults later.
-  if (madvise(region->get_address(), region->get_size(), MADV_POPULATE_READ) != 0 &&
-      errno == EFAULT) {
-    return make_error(Errc::kDamaged,
-                      absl::StrCat("ring file ", ring.path(),
-                                   ": it shrank while it was being mapped; restart the publisher, "
-                                   "which makes a new ring"));
+// Page faults now rather than on the read path. EFAULT: a page is not there any more, for the file
+// has shrunk. A kernel before 5.14 does not know the advice, and faults later.
+absl::Status populate(std::byte* begin, std::uint64_t bytes, const std::string& path) {
+  if (madvise(begin, bytes, MADV_POPULATE_READ) == 0 || errno != EFAULT) return absl::OkStatus();
+  return make_error(Errc::kDamaged,
+                    absl::StrCat("ring file ", path,
+                                 ": it shrank while it was being mapped; restart the publisher, "
+                                 "which makes a new ring"));
+}
+
+// Populates what the publisher has faulted in so far (bus/ring_fill.h): tmpfs calls the rest holes. Who
+// populated a hole would make its pages, which takes four times as long.
+absl::Status populate_what_is_there(const boost::interprocess::mapped_region& region,
+                                    const OpenRing& ring) {
+  auto* const begin = static_cast<std::byte*>(region.get_address());
+  const auto end = static_cast<off_t>(ring.bytes());
+  off_t at = lseek(ring.fd(), 0, SEEK_DATA);
+  if (at < 0 && errno != ENXIO) return populate(begin, ring.bytes(), ring.path());
+  while (at >= 0 && at < end) {
+    const off_t hole = lseek(ring.fd(), at, SEEK_HOLE);
+    const off_t until = hole < 0 ? end : std::min(hole, end);
+    absl::Status populated =
+        populate(begin + at, static_cast<std::uint64_t>(until - at), ring.path());
+    if (!populated.ok()) return populated;
+    at = lseek(ring.fd(), until, SEEK_DATA);
   }
-  return region;
+  return absl::OkStatus();
 }
 
 const RingWords& words_in(const boost::interprocess::mapped_region& region) {
@@ -45,9 +58,13 @@ absl::StatusOr<RingMap> RingMap::attach(const std::string& path) {
   return attach(*ring);
 }
 
-absl::StatusOr<RingMap> RingMap::attach(const OpenRing& ring) {
-  auto region = map_first(ring, ring.bytes());
+absl::StatusOr<RingMap> RingMap::attach(const OpenRing& ring, RingPages pages) {
+  auto region = map_file(ring.fd(), MapAccess::kReadOnly, ring.bytes(), ring.path());
   if (!region.ok()) return region.status();
+  if (pages == RingPages::kAtOnce) {
+    absl::Status populated = populate_what_is_there(*region, ring);
+    if (!populated.ok()) return populated;
+  }
   return RingMap(ring.path(), ring.header(), *std::move(region));
 }
 

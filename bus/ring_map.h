@@ -6,8 +6,9 @@
 //
 // The file's owner could truncate it under a reader, which would then die of SIGBUS; its mode
 // (0400) and its owner, the publisher's user, are what guards against that. A monitor, which maps
-// rings of users that it does not trust, uses os/mapping_guard.h. attach() faults in
-// every page that it maps, so a file that shrinks before that is an error.
+// rings of users that it does not trust, uses os/mapping_guard.h. attach() faults in every page that
+// the publisher has faulted in, unless it is told not to; so a file that shrinks before that is an
+// error.
 #pragma once
 
 #include <boost/interprocess/mapped_region.hpp>
@@ -22,12 +23,17 @@
 
 namespace lapwing {
 
+enum class RingPages {
+  kAtOnce,    // no read waits for a page
+  kOnDemand,  // for whoever reads little of it
+};
+
 class RingMap {
  public:
   // Opens and checks the file as OpenRing does, and maps it PROT_READ. Errors: those of
   // OpenRing::open; kDamaged for a file that shrinks meanwhile.
   static absl::StatusOr<RingMap> attach(const std::string& path);
-  static absl::StatusOr<RingMap> attach(const OpenRing& ring);
+  static absl::StatusOr<RingMap> attach(const OpenRing& ring, RingPages pages = RingPages::kAtOnce);
 
   RingMap(RingMap&&) = default;
   RingMap& operator=(RingMap&&) = default;

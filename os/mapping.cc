@@ -64,6 +64,12 @@ absl::StatusOr<bip::mapped_region> map_file(int fd, MapAccess access, std::uint6
   return region;
 }
 
+int populate_for_writing(std::byte* begin, std::uint64_t bytes) {
+  if (::madvise(begin, bytes, MADV_POPULATE_WRITE) == 0) return 0;
+  return errno == EINVAL ? 0
+                         : errno;  // a sandbox's kernel may not know the advice: pages come later
+}
+
 absl::StatusOr<Pages> Pages::make(void* place, int file, int protection, int flags,
                                   std::uint64_t bytes, std::uint64_t mapped_bytes) {
   Pages pages;

@@ -32,6 +32,10 @@ absl::StatusOr<boost::interprocess::mapped_region> map_file(int fd, MapAccess ac
                                                             std::uint64_t bytes,
                                                             const std::string& path);
 
+// Faults in the pages of a writable mapping, which are allocated, so that no store waits for one.
+// `begin` is a page's. 0, or an errno.
+int populate_for_writing(std::byte* begin, std::uint64_t bytes);
+
 // Owns its memory; movable. A forked child unmaps nothing.
 class Pages {
  public:

@@ -81,7 +81,7 @@ TEST_CASE("The kernel is told how many workers a thread that submits may have") 
   if (queue == nullptr) LAPWING_SKIP("needs a kernel or container that allows io_uring");
   if (queue->workers_max() == 0) LAPWING_SKIP("needs Linux 5.15");
   CHECK(queue->workers_max() == kUringWorkersMax);
-  CHECK(queue->description() == "io_uring (memory not registered)");
+  CHECK(queue->description() == "io_uring");
 }
 
 TEST_CASE("Workers run on the processors that were asked for, whichever thread submits") {

@@ -135,7 +135,6 @@ UringWriteQueue::~UringWriteQueue() {
 
 std::string UringWriteQueue::description() const {
   std::vector<std::string> remarks;
-  if (registered_.empty()) remarks.push_back("memory not registered");
   if (!workers_bounded_) remarks.push_back("number of workers not limited");
   if (!worker_cpus_.empty()) {
     remarks.push_back(absl::StrCat("workers on processors ", cpu_list_text(worker_cpus_)));

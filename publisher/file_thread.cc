@@ -92,7 +92,8 @@ void FileThread::run() {
     const std::uint64_t next_ns = archiver_->step(head, now, wall_ns(), kLookNs);
     tell();
     warn_of_lag(head);
-    rest(head, next_ns);
+    if (filling_) filling_ = hooks_.fill_ring();
+    if (!filling_) rest(head, next_ns);
   }
 }
 

@@ -40,6 +40,9 @@ class FileThread {
   struct Hooks {
     // Durable, oldest or the journal's condition changed, or a prune is done.
     std::function<void()> on_progress;
+    // Faults in a part of the ring; false once there is nothing left to do. It is called in each turn
+    // until then.
+    std::function<bool()> fill_ring;
     // A turn of the thread, at least one a second: for what may block on a file, too.
     std::function<void(std::uint64_t now_ns)> on_turn;
     LogHook log;
@@ -101,6 +104,7 @@ class FileThread {
   absl::Status closed_;
 
   // Only the file thread touches these.
+  bool filling_ = true;
   Sequence head_seen_ = 0;
   std::uint64_t head_moved_ns_ = 0;
   std::uint64_t looked_ns_ = 0;

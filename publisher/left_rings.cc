@@ -107,7 +107,7 @@ absl::StatusOr<std::optional<RingImage>> LeftRings::open(const std::string& path
   if (!ring.ok()) return ring.status();
   if (!ring->has_value()) return std::nullopt;
   if (absl::Status free = check_not_held(**ring); !free.ok()) return free;
-  absl::StatusOr<RingMap> map = RingMap::attach(**ring);
+  absl::StatusOr<RingMap> map = RingMap::attach(**ring, RingPages::kOnDemand);
   if (!map.ok()) return map.status();
   map_ = std::make_unique<RingMap>(*std::move(map));
   return RingImage{map_->header(), &map_->words(), map_->slots()};

@@ -37,6 +37,7 @@ namespace lapwing {
 namespace {
 
 constexpr std::uint64_t kHeadStrideParts = 4;  // of the ring
+constexpr std::uint64_t kFillStepBytes = 256 * 1024;
 // A reader that has it waits for the one after it, which must have a stamp.
 constexpr Sequence kPublishedMax = kSequenceMax - 1;
 
@@ -222,6 +223,7 @@ struct Publisher::State : ControlledPublisher, detail::PublishPath {
   absl::Status check_type(const Schema& given) const;
   Sequence gate_limit() const { return std::min(gate.limit(), kPublishedMax); }
   Sequence publish_by_call(Sequence n, const std::byte* record);
+  bool fill_ring();
   Sequence publish_beyond_limit(Sequence n, const std::byte* record, Deadline deadline);
   void store_run(const std::byte* record, std::uint64_t count);
   bool admit(Sequence n, Deadline deadline);
@@ -239,6 +241,7 @@ absl::Status Publisher::State::start_threads() {
     FileThread::Hooks hooks;
     hooks.log = [this](const LogEntry& entry) { log(entry); };
     hooks.on_progress = [this] { service_thread->progress(); };
+    hooks.fill_ring = [this] { return fill_ring(); };
     hooks.on_turn = [this](std::uint64_t now_ns) { watch_files(now_ns); };
     file_thread = std::make_unique<FileThread>(
         std::move(session.archiver), words(), session.ring->header().capacity,
@@ -253,6 +256,16 @@ absl::Status Publisher::State::start_threads() {
       *session.ring, *this, attention);
   if (absl::Status started = service_thread->start(options.threads); !started.ok()) return started;
   return file_thread != nullptr ? file_thread->start(options.threads) : absl::OkStatus();
+}
+
+// By the file thread. The queue takes the memory once it is there, or else it would fault it all in.
+bool Publisher::State::fill_ring() {
+  const bool failed =
+      !session.fill->step(kFillStepBytes).ok();  // then pages come when they are used
+  if (!failed && session.fill->left() > 0) return true;
+  const RingHeader& ring = session.ring->header();
+  session.queue->register_memory({session.ring->slots(), ring.capacity * ring.slot_bytes});
+  return false;
 }
 
 void Publisher::State::flush_wanted(Sequence through) {

@@ -2,6 +2,7 @@
 #include "publisher/publisher_set_up.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -45,6 +46,39 @@ TEST_CASE("Records are numbered from 1 and are in the ring as soon as publish re
             RingRead::kRecord);
     REQUIRE(read == record);
   }
+}
+
+// Pages that are not there are a hole of a file in tmpfs.
+TEST_CASE("A new ring is whole in memory: at once without a journal, soon after with one") {
+  for (const bool journal : {false, true}) {
+    const TemporaryDirectory directory;
+    PublisherSetUp options = options_for(directory);
+    if (!journal) keep_no_journal(options);
+    options.capacity = std::uint64_t{1} << 18;  // 16 MiB
+    const auto publisher = open_publisher(options);
+    const auto bus = read_bus_description(options.directory);
+    REQUIRE(bus.ok());
+    const absl::StatusOr<OpenRing> ring = OpenRing::open(bus->ring_path);
+    REQUIRE(ring.ok());
+    const auto filled = [&] { return lseek(ring->fd(), 0, SEEK_HOLE); };
+    const auto whole = static_cast<off_t>(ring->bytes());
+    if (!journal) CHECK(filled() == whole);
+    for (int i = 0; filled() != whole && i < 10'000; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    CHECK(filled() == whole);
+    REQUIRE(publisher->close().ok());
+  }
+}
+
+TEST_CASE("A publisher that is closed at once has not filled its ring, and ends in time") {
+  const TemporaryDirectory directory;
+  PublisherSetUp options = options_for(directory);
+  options.capacity = std::uint64_t{1} << 22;  // 256 MiB
+  const auto publisher = open_publisher(options);
+  const Record record = record_of(1);
+  REQUIRE(publisher->publish(std::as_bytes(std::span(record))).ok());
+  REQUIRE(publisher->close().ok());
 }
 
 TEST_CASE("A clean close leaves nothing where the ring was") {

@@ -40,6 +40,8 @@
 namespace lapwing {
 namespace {
 
+// Of the ring: what is published until the file thread, which fills the rest, is ahead of it.
+constexpr std::uint64_t kFilledAtStartBytes = 4 * 1024 * 1024;
 constexpr unsigned kDirectoryPermissions = 0700;  // the disk adds the group's
 
 // `text` as far as it fits into `bytes_max` bytes, and no character of UTF-8 cut in two.
@@ -515,6 +517,9 @@ absl::Status Starter::make_ring() {
   absl::StatusOr<RingFile> ring = RingFile::create(spec);
   if (!ring.ok()) return ring.status();
   session_.ring = std::make_unique<RingFile>(*std::move(ring));
+  session_.fill.emplace(*session_.ring);
+  const std::uint64_t at_once = options_.journal ? kFilledAtStartBytes : session_.fill->left();
+  if (absl::Status filled = session_.fill->step(at_once); !filled.ok()) return filled;
   return check_length(
       "the ring file's path", session_.ring->path(),
       (options_.journal ? sizeof SessionEntry::ring_path : sizeof WelcomeFrame::ring_path) - 1);
@@ -565,12 +570,10 @@ absl::Status Starter::open_journal_here() {
 }
 
 absl::Status Starter::open_queue() {
-  const RingHeader& ring = session_.ring->header();
   // The locks of `sessions` cannot be removed unnoticed.
   std::vector<int> held = session_.sessions->held_files();
   held.push_back(session_.locks.back().fd());
   session_.queue = options_.make_queue ? options_.make_queue() : make_write_queue(held);
-  session_.queue->register_memory({session_.ring->slots(), ring.capacity * ring.slot_bytes});
   if (absl::Status placed = session_.queue->place_workers(options_.threads.cpus); !placed.ok()) {
     return placed;
   }

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bus/ring_file.h"
+#include "bus/ring_fill.h"
 #include "os/exclusive_lock.h"
 #include "os/io.h"
 #include "proto/control_frames.h"
@@ -43,6 +44,7 @@ struct StartedSession {
   std::unique_ptr<SessionLog> sessions;
   std::unique_ptr<WriteQueue> queue;
   std::unique_ptr<RingFile> ring;
+  std::optional<RingFill> fill;
   std::unique_ptr<Archiver> archiver;
   Settled settled;
   PastSession past;
