@@ -25,65 +25,104 @@ using Word = std::uint64_t;
 
 // A key as numbers that compare as its bytes do, with zeros behind it. All keys of a state have one
 // size, so the zeros keep their order.
+template <std::size_t kWords>
 struct KeyWords {
-  std::array<Word, kKeyBytesMax / sizeof(Word)> words{};
+  std::array<Word, kWords> words{};
 
   friend auto operator<=>(const KeyWords&, const KeyWords&) = default;
 };
 
-KeyWords words_of(Bytes key) {
-  KeyWords result;
-  const std::size_t whole = key.size() / sizeof(Word);
-  const std::size_t rest = key.size() % sizeof(Word);
-  for (std::size_t i = 0; i < whole; ++i) {
-    result.words[i] = read_big_endian<Word>(key.data() + i * sizeof(Word));
-  }
-  if (rest == 0) return result;
-  // Each load is within one 8-byte word. The caller may have just stored the key as words, and a
-  // processor forwards a store only to a load within it.
-  const std::byte* at = key.data() + whole * sizeof(Word);
-  int shift = 64;
-  const auto take = [&]<typename Part>(Part) {
-    if ((rest & sizeof(Part)) == 0) return;
-    shift -= 8 * static_cast<int>(sizeof(Part));
-    result.words[whole] |= Word{read_big_endian<Part>(at)} << shift;
-    at += sizeof(Part);
+// `rest` bytes, 1 to 7, with zeros behind. Each load is within one 8-byte word. The caller may have
+// just stored the key as words, and a processor forwards a store only to a load within it.
+Word last_word(const std::byte* at, std::size_t rest) {
+  const auto two_loads = [&]<typename Part>(Part) {  // they overlap, or meet
+    const int spare = 8 * static_cast<int>(sizeof(Word) - rest);
+    constexpr int kShift = 8 * static_cast<int>(sizeof(Word) - sizeof(Part));
+    return Word{read_big_endian<Part>(at)} << kShift |
+           Word{read_big_endian<Part>(at + rest - sizeof(Part))} << spare;
   };
-  take(std::uint32_t{});
-  take(std::uint16_t{});
-  take(std::uint8_t{});
+  if (rest >= sizeof(std::uint32_t)) return two_loads(std::uint32_t{});
+  if (rest >= sizeof(std::uint16_t)) return two_loads(std::uint16_t{});
+  return two_loads(std::uint8_t{});
+}
+
+// `key` has no more bytes than that.
+template <std::size_t kWords>
+KeyWords<kWords> words_of(Bytes key) {
+  KeyWords<kWords> result;
+  const std::byte* at = key.data();
+  std::size_t left = key.size();
+  for (Word& word : result.words) {
+    if (left < sizeof(Word)) {
+      if (left != 0) word = last_word(at, left);
+      break;
+    }
+    word = read_big_endian<Word>(at);
+    at += sizeof(Word);
+    left -= sizeof(Word);
+  }
   return result;
 }
 
 }  // namespace
 
+// Keys and entries are of the state's sizes, and no prefix is longer than a key.
 class MemoryState::Impl {
  public:
+  static std::unique_ptr<Impl> make(const FoldShape& shape);
+
+  // No key fits a shape whose keys are empty, or longer than kKeyBytesMax.
   explicit Impl(const FoldShape& shape)
       : key_bytes_(shape.key_bytes <= kKeyBytesMax ? shape.key_bytes : 0),
-        entry_bytes_(shape.entry_bytes),
-        key_words_((key_bytes_ + sizeof(Word) - 1) / sizeof(Word)),
-        slot_bytes_(key_words_ * sizeof(Word) + (shape.entry_bytes + 7) / 8 * 8),
+        entry_bytes_(shape.entry_bytes) {}
+  virtual ~Impl() = default;
+
+  std::size_t key_bytes() const { return key_bytes_; }
+  bool has_key_bytes(std::size_t size) const { return size == key_bytes_ && size != 0; }
+  bool has_entry_bytes(std::size_t size) const { return size == entry_bytes_; }
+
+  virtual const std::byte* find(Bytes key) const = 0;
+  virtual void put(Bytes key, Bytes entry) = 0;
+  virtual void erase(Bytes key) = 0;
+  virtual void erase_prefix(Bytes prefix) = 0;
+  virtual std::uint64_t size() const = 0;
+  virtual void for_each(const std::function<void(Bytes entry)>& use) = 0;
+
+ protected:
+  template <std::size_t kWords>
+  class Table;
+
+  const std::size_t key_bytes_;
+  const std::size_t entry_bytes_;
+};
+
+// Its keys have up to kWords words.
+template <std::size_t kWords>
+class MemoryState::Impl::Table final : public Impl {
+ public:
+  explicit Table(const FoldShape& shape)
+      : Impl(shape),
+        slot_bytes_(sizeof(Key) + (shape.entry_bytes + 7) / 8 * 8),
         index_(0, SlotHash{this}, SlotEqual{this}) {}
 
-  const std::byte* find(Bytes key) const {
-    const auto found = index_.find(words_of(key));
+  const std::byte* find(Bytes key) const override {
+    const auto found = index_.find(words_of<kWords>(key));
     return found == index_.end() ? nullptr : entry_at(*found);
   }
 
-  void put(Bytes key, Bytes entry) {
-    const KeyWords words = words_of(key);
+  void put(Bytes key, Bytes entry) override {
+    const Key words = words_of<kWords>(key);
     auto found = index_.find(words);
     if (found == index_.end()) {
       const Slot slot = take_slot();
-      std::memcpy(slot_at(slot), &words, key_words_ * sizeof(Word));
+      std::memcpy(slot_at(slot), &words, sizeof(Key));
       found = index_.insert(slot).first;
     }
     std::memcpy(entry_at(*found), entry.data(), entry_bytes_);
   }
 
-  void erase(Bytes key) {
-    const KeyWords words = words_of(key);
+  void erase(Bytes key) override {
+    const Key words = words_of<kWords>(key);
     const auto found = index_.find(words);
     if (found == index_.end()) return;
     if (notes_[*found].is_ordered) gone_.push_back(words);
@@ -91,8 +130,8 @@ class MemoryState::Impl {
     index_.erase(found);
   }
 
-  void erase_prefix(Bytes prefix) {
-    const KeyWords from = words_of(prefix);
+  void erase_prefix(Bytes prefix) override {
+    const Key from = words_of<kWords>(prefix);
     if (kWalkFactor * taken_ > notes_.size()) return erase_by_walk(from, prefix.size());
     bring_in_order();
     const auto first = ordered_.lower_bound(from);
@@ -105,64 +144,55 @@ class MemoryState::Impl {
     ordered_.erase(first, last);
   }
 
-  std::uint64_t size() const { return index_.size(); }
+  std::uint64_t size() const override { return index_.size(); }
 
-  template <typename Use>
-  void for_each(const Use& use) {
+  void for_each(const std::function<void(Bytes entry)>& use) override {
     bring_in_order();
     for (const auto& [key, slot] : ordered_) use(Bytes(entry_at(slot), entry_bytes_));
   }
 
-  FoldShape shape() const {  // as much of it as matters here
-    FoldShape shape;
-    shape.key_bytes = static_cast<std::uint32_t>(key_bytes_);
-    shape.entry_bytes = static_cast<std::uint32_t>(entry_bytes_);
-    return shape;
-  }
-  // No key fits a shape whose keys are empty, or longer than kKeyBytesMax.
-  bool has_key_bytes(std::size_t size) const { return size == key_bytes_ && size != 0; }
-  bool has_entry_bytes(std::size_t size) const { return size == entry_bytes_; }
-
  private:
+  using Key = KeyWords<kWords>;
+
   // The index holds slots and finds them by the key that stands in them.
   struct SlotHash {
     using is_transparent = void;
-    std::size_t operator()(Slot slot) const { return (*this)(impl->words_at(slot)); }
-    std::size_t operator()(const KeyWords& key) const { return (*this)(key.words.data()); }
+    std::size_t operator()(Slot slot) const { return (*this)(table->words_at(slot)); }
+    std::size_t operator()(const Key& key) const { return (*this)(key.words.data()); }
     std::size_t operator()(const Word* words) const {
       Word hash = 0;
-      for (std::size_t i = 0; i < impl->key_words_; ++i) {
+      for (std::size_t i = 0; i < kWords; ++i) {
         const absl::uint128 product = absl::uint128(hash ^ words[i]) * kHashFactor;
         hash = absl::Uint128High64(product) ^ absl::Uint128Low64(product);
       }
       return hash;
     }
     static constexpr Word kHashFactor = 0x9e3779b97f4a7c15;
-    const Impl* impl;
+    const Table* table;
   };
   struct SlotEqual {
     using is_transparent = void;
     bool operator()(Slot a, Slot b) const { return a == b; }
-    bool operator()(Slot a, const KeyWords& b) const {
-      const Word* words = impl->words_at(a);
-      for (std::size_t i = 0; i < impl->key_words_; ++i) {  // faster than memcmp for two words
+    bool operator()(Slot a, const Key& b) const {
+      const Word* words = table->words_at(a);
+      for (std::size_t i = 0; i < kWords; ++i) {  // faster than memcmp for two words
         if (words[i] != b.words[i]) return false;
       }
       return true;
     }
-    bool operator()(const KeyWords& a, Slot b) const { return (*this)(b, a); }
-    const Impl* impl;
+    bool operator()(const Key& a, Slot b) const { return (*this)(b, a); }
+    const Table* table;
   };
 
   // A walk visits a slot in about an eighth of the time that sorting a new slot takes.
   static constexpr std::size_t kWalkFactor = 8;
 
   // Erases without sorting. Each walk is paid for by the slots taken since the last walk or sort.
-  void erase_by_walk(const KeyWords& from, std::size_t prefix_bytes) {
+  void erase_by_walk(const Key& from, std::size_t prefix_bytes) {
     taken_ = 0;
     for (Slot slot = 0; slot < notes_.size(); ++slot) {
       if (!notes_[slot].is_used) continue;
-      const KeyWords key = key_at(slot);
+      const Key key = key_at(slot);
       if (!begins_with(key, from, prefix_bytes)) continue;
       if (notes_[slot].is_ordered) gone_.push_back(key);
       index_.erase(index_.find(key));
@@ -170,7 +200,7 @@ class MemoryState::Impl {
     }
   }
 
-  static bool begins_with(const KeyWords& key, const KeyWords& prefix, std::size_t prefix_bytes) {
+  static bool begins_with(const Key& key, const Key& prefix, std::size_t prefix_bytes) {
     for (std::size_t i = 0; prefix_bytes > 0; ++i) {
       const std::size_t bytes = std::min(prefix_bytes, sizeof(Word));
       const Word mask = ~Word{0} << (8 * (sizeof(Word) - bytes));
@@ -184,14 +214,14 @@ class MemoryState::Impl {
     return slots_.data() + std::size_t{slot} * slot_bytes_;
   }
   std::byte* slot_at(Slot slot) { return slots_.data() + std::size_t{slot} * slot_bytes_; }
-  KeyWords key_at(Slot slot) const {
-    KeyWords key;
-    std::memcpy(&key, slot_at(slot), key_words_ * sizeof(Word));
+  Key key_at(Slot slot) const {
+    Key key;
+    std::memcpy(&key, slot_at(slot), sizeof(Key));
     return key;
   }
   const Word* words_at(Slot slot) const { return reinterpret_cast<const Word*>(slot_at(slot)); }
-  const std::byte* entry_at(Slot slot) const { return slot_at(slot) + key_words_ * sizeof(Word); }
-  std::byte* entry_at(Slot slot) { return slot_at(slot) + key_words_ * sizeof(Word); }
+  const std::byte* entry_at(Slot slot) const { return slot_at(slot) + sizeof(Key); }
+  std::byte* entry_at(Slot slot) { return slot_at(slot) + sizeof(Key); }
 
   // What the order knows of a slot.
   struct Note {
@@ -226,9 +256,9 @@ class MemoryState::Impl {
   // What came and went since the last time costs nothing here: its slot is unused, or has been used
   // again, and stands in new_ once.
   void bring_in_order() {
-    for (const KeyWords& key : gone_) ordered_.erase(key);
+    for (const Key& key : gone_) ordered_.erase(key);
     gone_.clear();
-    std::vector<std::pair<KeyWords, Slot>> came;
+    std::vector<std::pair<Key, Slot>> came;
     for (const Slot slot : new_) {
       Note& note = notes_[slot];
       note.is_new = false;
@@ -243,9 +273,6 @@ class MemoryState::Impl {
     for (const auto& each : came) hint = std::next(ordered_.insert(hint, each));
   }
 
-  const std::size_t key_bytes_;
-  const std::size_t entry_bytes_;
-  const std::size_t key_words_;
   const std::size_t slot_bytes_;
   std::vector<std::byte> slots_;  // key and entry of each, by slot
   std::vector<Note> notes_;       // by slot
@@ -253,13 +280,19 @@ class MemoryState::Impl {
   absl::flat_hash_set<Slot, SlotHash, SlotEqual> index_;
   // The order as it was when it was asked for last, and what has changed since: slots whose keys
   // came, and keys that stand in it and went. Neither is longer than what the state once held.
-  absl::btree_map<KeyWords, Slot> ordered_;
+  absl::btree_map<Key, Slot> ordered_;
   std::vector<Slot> new_;
-  std::vector<KeyWords> gone_;
+  std::vector<Key> gone_;
   std::size_t taken_ = 0;  // slots, since the order was brought up to date or they were walked over
 };
 
-MemoryState::MemoryState(const FoldShape& shape) : impl_(std::make_unique<Impl>(shape)) {}
+std::unique_ptr<MemoryState::Impl> MemoryState::Impl::make(const FoldShape& shape) {
+  if (shape.key_bytes <= sizeof(Word)) return std::make_unique<Table<1>>(shape);
+  if (shape.key_bytes <= 2 * sizeof(Word)) return std::make_unique<Table<2>>(shape);
+  return std::make_unique<Table<kKeyBytesMax / sizeof(Word)>>(shape);
+}
+
+MemoryState::MemoryState(const FoldShape& shape) : impl_(Impl::make(shape)) {}
 MemoryState::MemoryState(MemoryState&&) noexcept = default;
 MemoryState& MemoryState::operator=(MemoryState&&) noexcept = default;
 MemoryState::~MemoryState() = default;
@@ -279,7 +312,7 @@ void MemoryState::erase(Bytes key) {
 }
 
 void MemoryState::erase_prefix(Bytes prefix) {
-  if (prefix.size() <= kKeyBytesMax) impl_->erase_prefix(prefix);
+  if (prefix.size() <= impl_->key_bytes()) impl_->erase_prefix(prefix);
 }
 
 void MemoryState::clear() {

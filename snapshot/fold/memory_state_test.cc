@@ -237,6 +237,8 @@ TEST_CASE("Keys and entries of another size than the shape's change nothing") {
   state.put(bytes("abd"), bytes("abd-"));
   state.put(bytes("abd"), bytes("abd-12"));
   state.erase_prefix(bytes(std::string(kKeyBytesMax + 1, 'a')));
+  state.erase_prefix(bytes(std::string("abc\0", 4)));
+  state.erase_prefix(bytes(std::string("abc\0\0\0\0\0\0", 9)));
   CHECK(state.digest() == before);
   FoldShape impossible = test_shape();
   impossible.key_bytes = kKeyBytesMax + 8;
