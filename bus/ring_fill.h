@@ -1,5 +1,5 @@
-// Faults in the slots of a new ring, a part at a time, those of its first records first. So a publisher
-// need not wait for all of it.
+// Faults in the slots of a new ring, a part at a time, beginning with the slots of its first records.
+// So a publisher does not wait for all of it.
 //
 // The memory is allocated before (bus/ring_file.h): a slot that is not faulted in is as good as any
 // other, but the first access to its page takes a microsecond. Readers that attach meanwhile fault in

@@ -26,8 +26,8 @@ absl::Status populate(std::byte* begin, std::uint64_t bytes, const std::string& 
                                  "which makes a new ring"));
 }
 
-// Populates what the publisher has faulted in so far (bus/ring_fill.h): tmpfs calls the rest holes. Who
-// populated a hole would make its pages, which takes four times as long.
+// Populates what the publisher has faulted in so far (bus/ring_fill.h). tmpfs reports the rest as holes.
+// To populate a hole is to make its pages, which takes four times as long.
 absl::Status populate_what_is_there(const boost::interprocess::mapped_region& region,
                                     const OpenRing& ring) {
   auto* const begin = static_cast<std::byte*>(region.get_address());

@@ -258,7 +258,8 @@ absl::Status Publisher::State::start_threads() {
   return file_thread != nullptr ? file_thread->start(options.threads) : absl::OkStatus();
 }
 
-// By the file thread. The queue takes the memory once it is there, or else it would fault it all in.
+// The file thread calls this. The memory is registered at the end, because registration faults in all of
+// it.
 bool Publisher::State::fill_ring() {
   const bool failed =
       !session.fill->step(kFillStepBytes).ok();  // then pages come when they are used

@@ -40,7 +40,8 @@
 namespace lapwing {
 namespace {
 
-// Of the ring: what is published until the file thread, which fills the rest, is ahead of it.
+// The part of a ring that is faulted in before the first record. The file thread does the rest and is
+// then ahead of what is published.
 constexpr std::uint64_t kFilledAtStartBytes = 4 * 1024 * 1024;
 constexpr unsigned kDirectoryPermissions = 0700;  // the disk adds the group's
 

@@ -54,7 +54,7 @@ absl::Status SegmentReader::open(std::uint64_t segment) {
   return absl::OkStatus();
 }
 
-// True if the open segment is mapped. All of its records are durable.
+// True if the open segment, all of whose records are durable, is mapped.
 bool SegmentReader::map_segment() {
   if (is_mappable_ && !mapped_) {
     mapped_ = files_.disk->map_finished(jnl_.get());
@@ -64,7 +64,7 @@ bool SegmentReader::map_segment() {
   return is_mappable_;
 }
 
-// True if the run is mapped and its first block proven. False: it is to be read, which also finds
+// True if the run is mapped and its first block proven. If not, the run must be read, which also finds
 // out what is wrong.
 bool SegmentReader::load_mapped(const Request& request, std::uint64_t wanted) {
   const JournalGeometry& geometry = files_.geometry;
