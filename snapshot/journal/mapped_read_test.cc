@@ -131,6 +131,18 @@ TEST_CASE("A segment that is cut short while it is mapped is damage, and ends no
   REQUIRE(lost >= 8192 - cut + 1);
 }
 
+TEST_CASE("A mapped record that is read again is not read from the mapping") {
+  Reading reading;
+  while (!reading.maps_segment(0)) reading.read();
+  const Sequence first = reading.next;
+  REQUIRE(reading.read().count > 0);
+  std::filesystem::resize_file(reading.journal.file(0, "jnl"), kGeometry.offset_of(first));
+  for (const std::size_t at_once : {std::size_t{1}, kMany}) {
+    reading.next = first;
+    REQUIRE(reading.read(at_once).gap);
+  }
+}
+
 TEST_CASE("A segment that is too short from the start is not mapped") {
   Reading reading;
   std::filesystem::resize_file(reading.journal.file(1, "jnl"), kGeometry.offset_of(8192 + 4097));

@@ -70,10 +70,10 @@ bool SegmentReader::load_mapped(const Request& request, std::uint64_t wanted) {
   const JournalGeometry& geometry = files_.geometry;
   if (request.n != going_on_ || wanted * geometry.slot_bytes < kMappedBytesMin) return false;
   if (geometry.segment_last(segment_) > request.durable || !map_segment()) return false;
-  // Only what is handed out at once: a page that is not used may go, and come back with an error.
   const std::uint64_t first_block = geometry.block_of(request.n);
   run_first_ = geometry.block_first(first_block);
   const Sequence run_last = run_first_ + kReadRunBytes / geometry.slot_bytes - 1;
+  // No more than the caller copies at once: the rest would have to be populated again.
   const Sequence last = std::min({request.n + wanted - 1, run_last, request.limit});
   request_ = {request.n, request.durable, last};
   const std::size_t block_count = geometry.block_of(last) - first_block + 1;
@@ -81,6 +81,7 @@ bool SegmentReader::load_mapped(const Request& request, std::uint64_t wanted) {
   if (!mapped_->populate(offset, block_count * kPageBytes)) return false;
   if (!read_sums(first_block, block_count).ok()) return false;
   run_ = mapped_->bytes().data() + offset;
+  is_mapped_run_ = true;
   std::string defect;
   if (!add_to_window(first_block, defect)) return false;
   end_block_ = first_block + block_count;
@@ -145,6 +146,7 @@ absl::Status SegmentReader::read_run(std::uint64_t first_block, std::size_t bloc
   const JournalGeometry& geometry = files_.geometry;
   run_first_ = geometry.block_first(first_block);
   run_ = buffer_[0].bytes.data();
+  is_mapped_run_ = false;
   if (absl::Status read = read_sums(first_block, block_count); !read.ok()) return read;
   const std::span<std::byte> blocks(buffer_[0].bytes.data(), block_count * kPageBytes);
   const auto read = files_.disk->read_at(jnl_.get(), geometry.offset_of(run_first_), blocks);

@@ -6,13 +6,13 @@
 // block as it fills. The sums are read before the blocks, so a block is never older than the sum it
 // is held against.
 //
-// A reader in sequence maps a finished segment, all of whose records are durable, where the disk
-// allows it (Disk::map_finished). It populates a run at a time, so an error of the disk is a value,
-// and hands out at once what it populated. All else is read with pread.
+// If all records of a segment are durable and the disk allows it (Disk::map_finished), a reader in
+// sequence maps the segment. A run is populated at a time, so an error of the disk is a value. Its
+// records are copied at once and not again: later the file may be shorter, and a read a SIGBUS.
 //
-// load() reads a run of blocks and proves the first; extend() proves the next one. So whoever copies
-// a block as soon as it is proven finds it in the nearest cache. The window of proven records stays
-// until the next load() or open().
+// load() reads a run of blocks and proves the first; extend() proves the next one. A caller that
+// copies each block as soon as it is proven finds it in the nearest cache. The window of proven
+// records stays until the next load() or open().
 //
 // Thread safety: one thread. Borrows the Disk. Allocates in the constructor and in open() only, and
 // maps in load().
@@ -62,8 +62,9 @@ class SegmentReader {
                                     std::uint64_t wanted);
   // Proves the next block of the run. False: the run ends here, or what follows needs a load().
   bool extend();
-  // n is in the window, where extend() may have brought it.
+  // Whether n is proven, or can be from the run, without a load(). Never so for a mapped run.
   bool proves(Sequence n) {
+    if (is_mapped_run_) return false;
     if (n == window_last_ + 1) extend();
     return n >= window_first_ && n <= window_last_;
   }
@@ -105,6 +106,7 @@ class SegmentReader {
   bool is_mappable_ = true;      // the open segment, as far as was tried
   // The run: the slots from run_first_ on, in buffer_ or mapped_.
   const std::byte* run_ = nullptr;
+  bool is_mapped_run_ = false;
   Sequence run_first_ = 1;
   Request request_{};
   std::uint64_t end_block_ = 0;  // behind the last block of the run
