@@ -5,7 +5,7 @@
 // publisher lives; not the name, which outlives the process on purpose.
 //
 // The file has no name until it is allocated in full, its header written and its mode lowered to
-// 0400 (0440 with a group). So a full tmpfs is an error and never a SIGBUS, nobody sees
+// 0400 (0440 with a group). Therefore a full tmpfs is an error and never a SIGBUS, no reader finds
 // half a ring, and a publisher that is killed on the way leaves nothing behind. Nobody formats
 // memory that others map: a restart makes a new file.
 #pragma once

@@ -7,6 +7,7 @@
 #include "os/system_error.h"
 
 namespace lapwing {
+
 RingFill::RingFill(const RingFile& ring)
     : ring_(&ring),
       bytes_(ring.header().capacity * ring.header().slot_bytes),

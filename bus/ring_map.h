@@ -6,8 +6,8 @@
 //
 // The file's owner could truncate it under a reader, which would then die of SIGBUS; its mode
 // (0400) and its owner, the publisher's user, are what guards against that. A monitor, which maps
-// rings of users that it does not trust, uses os/mapping_guard.h. attach() faults in every page that
-// the publisher has faulted in, unless it is told not to; so a file that shrinks before that is an
+// rings of users that it does not trust, uses os/mapping_guard.h. With RingPages::kAtOnce, attach()
+// faults in every page that the publisher has faulted in. A file that shrinks before that is an
 // error.
 #pragma once
 
@@ -25,7 +25,7 @@ namespace lapwing {
 
 enum class RingPages {
   kAtOnce,    // no read waits for a page
-  kOnDemand,  // for whoever reads little of it
+  kOnDemand,  // for a reader of few slots
 };
 
 class RingMap {

@@ -56,8 +56,8 @@ class Pages {
 
   // A hint, for a mapped file: whether it is about to be read from end to end.
   void expect_sequential(bool sequential) const;
-  // Reads these bytes of a mapped file in, so that whoever reads them at once finds them there.
-  // False where that fails: the disk has an error, or the file is shorter by now.
+  // Faults in these bytes of a mapped file. If they are read at once, no read waits for the disk.
+  // False if that fails: the disk has an error, or the file is shorter by now.
   bool populate(std::uint64_t offset, std::uint64_t byte_count) const;
 
  private:

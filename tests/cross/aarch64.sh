@@ -57,7 +57,8 @@ if [[ ! -e $root/complete ]]; then
 fi
 
 LAPWING_ROOT=$root cmake -S . -B "$build/tree" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-  -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/aarch64.cmake" -DLAPWING_BUILD_BENCH=OFF -DLAPWING_BUILD_PROGRAM=OFF
+  -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/aarch64.cmake" -DLAPWING_BUILD_BENCH=OFF \
+  -DLAPWING_BUILD_PROGRAM=OFF
 cmake --build "$build/tree" --target "${tests[@]}"
 
 status=0
