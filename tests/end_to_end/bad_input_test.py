@@ -363,23 +363,16 @@ class Usage(harness.BusTest):
 class Space(harness.BusTest):
     """Memory and disks that are small, full, or not to be used as one would like."""
 
-    def mount(self, name, *arguments):
-        folder = self.folder / name
-        folder.mkdir()
-        subprocess.run(["mount", *arguments, str(folder)], check=True)
-        self.addCleanup(subprocess.run, ["umount", "-l", str(folder)], check=False)
-        return folder
-
     def mount_without_room(self):
         """A file system whose disk, a sparse file, can hold less than it says. Its writes fail."""
-        small = self.mount("small", "-t", "tmpfs", "-o", "size=24m", "tmpfs")
+        small = self.mount(self.folder / "small", "-t", "tmpfs", "-o", "size=24m", "tmpfs")
         image = small / "disk.img"
         with open(image, "wb") as file:
             file.truncate(64 << 20)
         page_bytes = resource.getpagesize()
         subprocess.run(["mkfs.ext4", "-q", "-b", str(page_bytes), "-O", "^has_journal", str(image)],
                        check=True)
-        disk = self.mount("disk", "-o", "loop", str(image))
+        disk = self.mount(self.folder / "disk", "-o", "loop", str(image))
         # A page a request: where only a part of one fits, a loop device says that all was written.
         device = os.stat(disk).st_dev
         limit = pathlib.Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/queue/"
@@ -394,14 +387,14 @@ class Space(harness.BusTest):
     @needs_root
     def test_in_a_container_s_64_mib_of_shared_memory_a_default_ring_fits(self):
         self.ring_slots = None
-        shm = self.mount("shm", "-t", "tmpfs", "-o", f"size={SMALL_TMPFS}", "tmpfs")
+        shm = self.mount(self.folder / "shm", "-t", "tmpfs", "-o", f"size={SMALL_TMPFS}", "tmpfs")
         self.run_to_end("publish", "publish", "--source", "synthetic:records=200000",
                         "--ring-dir", shm)
         self.assertEqual(self.follow().summary()["records"], 200_000)
 
     @needs_root
     def test_a_ring_that_does_not_fit_is_refused_with_the_bytes_needed_and_free(self):
-        shm = self.mount("shm", "-t", "tmpfs", "-o", f"size={SMALL_TMPFS}", "tmpfs")
+        shm = self.mount(self.folder / "shm", "-t", "tmpfs", "-o", f"size={SMALL_TMPFS}", "tmpfs")
         refused = self.run_to_end("publish", "publish", "--source", "synthetic:records=10",
                                   "--ring-dir", shm, "--capacity", 1 << 21, expect=OTHER)
         for word in (str((1 << 21) * 64 + 8192), "free", "--capacity"):
@@ -409,7 +402,7 @@ class Space(harness.BusTest):
 
     @needs_root
     def test_a_disk_that_is_full_at_the_start_is_said(self):
-        disk = self.mount("disk", "-t", "tmpfs", "-o", "size=1m", "tmpfs")
+        disk = self.mount(self.folder / "disk", "-t", "tmpfs", "-o", "size=1m", "tmpfs")
         refused = self.run_to_end("publish", "publish", "--source", "synthetic:records=10",
                                   "--ring-dir", self.shared_folder(), bus=str(disk / "bus"),
                                   expect=OTHER)
@@ -425,7 +418,7 @@ class Space(harness.BusTest):
 
     @needs_root
     def test_a_disk_that_fills_in_the_middle_ends_the_journal_and_live_goes_on(self):
-        disk = self.mount("disk", "-t", "tmpfs", "-o", "size=24m", "tmpfs")
+        disk = self.mount(self.folder / "disk", "-t", "tmpfs", "-o", "size=24m", "tmpfs")
         bus = str(disk / "bus")
         publisher = self.start("publish", "publish", "--source", f"synthetic:records={OF_A_RING}",
                                "--pace", "300000", *self.small_segments(), bus=bus)
@@ -456,7 +449,7 @@ class Space(harness.BusTest):
 
     @needs_root
     def test_a_recording_is_continued_in_a_session_whose_journal_has_failed(self):
-        disk = self.mount("disk", "-t", "tmpfs", "-o", "size=24m", "tmpfs")
+        disk = self.mount(self.folder / "disk", "-t", "tmpfs", "-o", "size=24m", "tmpfs")
         bus = str(disk / "bus")
         out = self.folder / "recording.dbn"
         dbn = self.raw_dbn(f"synthetic:records={OF_A_RING}")
@@ -491,7 +484,7 @@ class Space(harness.BusTest):
 
     @needs_root
     def test_a_disk_that_fills_stops_the_publisher_that_was_told_to_stop(self):
-        disk = self.mount("disk", "-t", "tmpfs", "-o", "size=24m", "tmpfs")
+        disk = self.mount(self.folder / "disk", "-t", "tmpfs", "-o", "size=24m", "tmpfs")
         publisher = self.start("publish", "publish", "--source", "synthetic:records=3000000",
                                "--pace", "300000", "--segment-bytes", 1 << 20,
                                "--on-journal-failure", "stop", "--ring-dir", self.shared_folder(),

@@ -163,11 +163,7 @@ class Checkpoints(CheckpointTest):
 
     def mount_memory(self, folder, mebibytes):
         """A small disk in memory, over that folder."""
-        folder.mkdir(parents=True)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "tmpfs", str(folder)],
-                       check=True)
-        self.addCleanup(subprocess.run, ["umount", "-l", str(folder)], check=False)
-        return folder
+        return self.mount(folder, "-t", "tmpfs", "-o", f"size={mebibytes}m", "tmpfs")
 
     def publish_without_end(self, bus):
         """A publisher that needs no room on the disk of its bus."""
@@ -231,17 +227,6 @@ class Retention(CheckpointTest):
         """The numbers of the journal's files, ascending."""
         return sorted(int(file.stem) for file in
                       (journal or pathlib.Path(self.bus) / "journal").rglob("*.jnl"))
-
-    def mount_disk(self, mebibytes):
-        """A small file system of its own."""
-        disk, image = self.folder / "disk", self.folder / "disk.img"
-        disk.mkdir()
-        with open(image, "wb") as file:
-            file.truncate(mebibytes << 20)
-        subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
-        subprocess.run(["mount", "-o", "loop", str(image), str(disk)], check=True)
-        self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], check=False)
-        return disk
 
     def join_late(self):
         """The sequence and the digest of the books of one who joins from a snapshot now."""

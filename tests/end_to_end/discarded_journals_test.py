@@ -195,18 +195,13 @@ class OnADiskThatFills(DiscardedJournals):
     """The same on a file system that is full, and then has space again."""
 
     def disk(self):
-        disk = self.folder / "disk"
-        disk.mkdir()
-        self.mount = str(disk)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", self.mount], check=True)
-        self.addCleanup(subprocess.run, ["umount", "-l", self.mount], check=False)
-        return disk
+        return self.mount(self.folder / "disk", "-t", "tmpfs", "-o", "size=12m", "tmpfs")
 
     def break_disk(self, publisher):
         """It fills by itself."""
 
     def mend_disk(self):
-        subprocess.run(["mount", "-o", "remount,size=64m", self.mount], check=True)
+        subprocess.run(["mount", "-o", "remount,size=64m", str(self.folder / "disk")], check=True)
 
     test_a_journal_that_repair_has_ended_comes_first = None
     test_a_journal_whose_log_was_rebuilt_comes_first_for_stored_positions_too = None

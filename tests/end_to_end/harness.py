@@ -6,6 +6,8 @@ A wait has a deadline that only ends a hang; nothing is asserted about how long 
 
 import atexit
 import contextlib
+import ctypes
+import errno
 import functools
 import json
 import os
@@ -26,6 +28,7 @@ LENGTH_UNIT = 4  # a DBN record's first byte counts these, in bytes
 IDLE_SHARE_MAX = 0.03  # of a processor: what spins takes all of one, what sleeps a thousandth
 HANG_SECONDS = 300  # what takes 10 s on a machine of one's own may take this long on a shared one
 POLL_SECONDS_MAX = 0.1
+CLONE_NEWNS = 0x20000
 WITH_PATIENCE = ("--retry", f"{HANG_SECONDS}s")  # for a channel's listener that is slow to answer
 
 _made_files = tempfile.TemporaryDirectory(prefix="lapwing-feeds-")  # goes with the process
@@ -37,6 +40,21 @@ os.umask(0o022)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 if "LAPWING_TEST_SEED" in os.environ:  # of the run; without it the tests draw what they like
     random.seed(int(os.environ["LAPWING_TEST_SEED"]))
+
+
+def enter_own_mounts():
+    """Makes the mounts of this process, from now on, its own: they are not seen elsewhere.
+
+    A process that makes a mount namespace copies every mount that it sees, and keeps the file
+    system in use after its test has unmounted it. It must not see those of another test.
+    """
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNS) == 0:
+        subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+    elif ctypes.get_errno() != errno.EPERM:  # where that is forbidden, mounting is forbidden too
+        raise OSError(ctypes.get_errno(), "unshare")
+
+
+enter_own_mounts()
 
 
 def program():
@@ -327,6 +345,22 @@ class BusTest(ProgramTest):
                 str(argument).startswith("--capacity") for argument in more):
             more += ["--capacity", self.ring_slots]
         return super().start(name, command, "--bus", bus or self.bus, *more, **popen)
+
+    def mount(self, folder, *arguments):
+        """Mounts at `folder`, an empty one, for the time of this test. Needs root."""
+        folder.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["mount", *arguments, str(folder)], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", str(folder)], check=False,
+                        stderr=subprocess.DEVNULL)  # for what the test has unmounted itself
+        return folder
+
+    def mount_disk(self, mebibytes, *mkfs):
+        """Mounts a file system of that size, ext4 unless `mkfs` makes another one. Needs root."""
+        image = self.folder / "disk.img"
+        with open(image, "wb") as file:
+            file.truncate(mebibytes << 20)
+        subprocess.run([*(mkfs or ("mkfs.ext4", "-q", "-F")), str(image)], check=True)
+        return self.mount(self.folder / "disk", "-o", "loop", str(image))
 
     def info(self, bus=None):
         """What `lapwing info --json` says now; None while there is no bus."""

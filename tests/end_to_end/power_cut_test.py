@@ -11,7 +11,6 @@ import pathlib
 import random
 import struct
 import subprocess
-import threading
 import time
 import unittest
 
@@ -41,20 +40,9 @@ class PowerCut(harness.BusTest):
         self.ring = pathlib.Path("/dev/shm") / self.folder.name
         self.ring.mkdir(mode=0o700)
         self.addCleanup(subprocess.run, ["rm", "-rf", str(self.ring)], check=False)
-        self.image = self.folder / "disk.img"
-        self.disk = self.folder / "disk"
-        self.disk.mkdir()
-        self.addCleanup(subprocess.run, ["umount", "-l", str(self.disk)], check=False,
-                        stderr=subprocess.DEVNULL)
 
     def make_disk(self):
-        with open(self.image, "wb") as image:
-            image.truncate(DISK_MIB << 20)
-        subprocess.run(["mkfs.ext4", "-q", "-F", str(self.image)], check=True)
-        self.mount()
-
-    def mount(self):
-        subprocess.run(["mount", "-o", "loop", str(self.image), str(self.disk)], check=True)
+        self.disk = self.mount_disk(DISK_MIB)
 
     def unmount(self):
         # The kernel may hold a killed publisher's files until its last request has ended.
@@ -77,7 +65,7 @@ class PowerCut(harness.BusTest):
         for leftover in self.ring.glob("*/*.ring"):
             leftover.unlink()
         self.unmount()
-        self.mount()
+        self.mount(self.disk, "-o", "loop", str(self.folder / "disk.img"))
 
     def digest_of_first(self, count, bus):
         follower = self.run_to_end("digest", "tail", "--from", "start", "--count", count, *QUIET,

@@ -1,6 +1,6 @@
 """Starts on file systems that are full or lack something: what they leave, and that the next one works.
 
-Needs root to mount. The mounts are in a namespace of this process and go with it.
+Needs root to mount.
 """
 
 import contextlib
@@ -9,22 +9,12 @@ import errno
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import unittest
 
 import harness
 
-CLONE_NEWNS = 0x20000
-MIB = 1 << 20
 OTHER = 1
-
-
-def enter_own_mounts():
-    """Whatever this process mounts from now on, no other process sees."""
-    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNS) != 0:
-        raise OSError(ctypes.get_errno(), "unshare")
-    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
 
 
 def fallocate_error(path):
@@ -35,30 +25,11 @@ def fallocate_error(path):
         return ctypes.get_errno() if libc.fallocate(file.fileno(), 0, ctypes.c_long(0), size) else 0
 
 
-@unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root to mount")
-class MountTest(harness.BusTest):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        enter_own_mounts()
-
-    def mount(self, folder, *arguments):
-        subprocess.run(["mount", *arguments, str(folder)], check=True)
-        self.addCleanup(subprocess.run, ["umount", "-l", str(folder)], check=False)
-        return folder
-
-    def mount_disk(self, mebibytes, *mkfs):
-        """An image of a file system, mounted."""
-        image = self.folder / "disk.img"
-        with open(image, "wb") as file:
-            file.truncate(mebibytes * MIB)
-        subprocess.run([*mkfs, str(image)], check=True)
-        disk = self.folder / "disk"
-        disk.mkdir()
-        return self.mount(disk, "-o", "loop", str(image))
+needs_root_to_mount = unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root to mount")
 
 
-class WithoutFallocate(MountTest):
+@needs_root_to_mount
+class WithoutFallocate(harness.BusTest):
     """ext3 has no fallocate: space is reserved by writing zeros."""
 
     def test_a_journal_is_written_closed_killed_and_continued(self):
@@ -79,15 +50,16 @@ class WithoutFallocate(MountTest):
         self.assertEqual(reader.summary()["lost"], 0)
 
 
-class FullDisk(MountTest):
+@needs_root_to_mount
+class FullDisk(harness.BusTest):
     """A supervisor starts a publisher again and again while the disk of its journal is full."""
 
     CAPACITY = 1 << 20  # a ring of 64 MiB; two do not fit into the tmpfs
 
     def setUp(self):
         super().setUp()
-        self.shm = self.mount("/dev/shm", "-t", "tmpfs", "-o", "mode=1777,size=100m", "tmpfs")
-        self.disk = self.mount_disk(192, "mkfs.ext4", "-q")
+        self.shm = self.mount(pathlib.Path("/dev/shm"), "-t", "tmpfs", "-o", "mode=1777,size=100m", "tmpfs")
+        self.disk = self.mount_disk(192)
         self.bus = str(self.disk / "bus")
 
     def publish(self, name, **keywords):
@@ -100,7 +72,7 @@ class FullDisk(MountTest):
                 fill.write(bytes(1 << 16))
 
     def rings(self):
-        return list(pathlib.Path(self.shm).rglob("*.ring"))
+        return list(self.shm.rglob("*.ring"))
 
     def sessions(self):
         return len(self.info()["sessions"])
@@ -131,14 +103,15 @@ class FullDisk(MountTest):
         self.assertEqual((reader.summary()["records"], reader.summary()["lost"]), (50_100, 0))
 
 
-class Squatter(MountTest):
+@needs_root_to_mount
+class Squatter(harness.BusTest):
     """Another user has made the directory that a publisher would use in shared memory."""
 
     OWNER_UID, SQUATTER_UID = 61_001, 61_009
     OWNER = {"user": OWNER_UID, "group": OWNER_UID, "extra_groups": []}
 
     def test_the_bus_is_published_recovered_and_found_all_the_same(self):
-        shm = self.mount("/dev/shm", "-t", "tmpfs", "-o", "mode=1777,size=256m", "tmpfs")
+        shm = self.mount(pathlib.Path("/dev/shm"), "-t", "tmpfs", "-o", "mode=1777,size=256m", "tmpfs")
         squatted = pathlib.Path(shm, f"lapwing-{self.OWNER_UID}")
         squatted.mkdir(mode=0o777)
         os.chown(squatted, self.SQUATTER_UID, self.SQUATTER_UID)
