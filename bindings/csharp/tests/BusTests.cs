@@ -304,8 +304,7 @@ static class BusTests
         using (var batch = new Batch(1, RowBytes))
         {
             var subscriber = CaughtUp(folder["bus"], WaitStrategy.Park);
-            var read = subscriber.ReadAsync(batch);
-            Thread.Sleep(50);
+            var read = MisuseTests.Waiting(subscriber, batch);
             Check.Fails(ErrorCode.Misuse, () => subscriber.Inspect());
             subscriber.Dispose();
             Check.Fails(ErrorCode.Interrupted, () => read.Wait());

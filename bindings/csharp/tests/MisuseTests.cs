@@ -35,7 +35,7 @@ static class MisuseTests
     }
 
     /// <summary>A read that has begun: the batch is in use, and it waits a moment later.</summary>
-    static Task Waiting(Subscriber subscriber, Batch batch)
+    internal static Task Waiting(Subscriber subscriber, Batch batch)
     {
         var state = typeof(Batch).GetField("state", BindingFlags.Instance | BindingFlags.NonPublic);
         var read = subscriber.ReadAsync(batch);
