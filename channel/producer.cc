@@ -38,6 +38,7 @@ Errc ChannelProducer::no_room(FrameWriter::Room room) {
 }
 
 Errc ChannelProducer::wait_for_room(std::size_t size, Deadline deadline) {
+  side().let_consumer_ahead(writer_.messages());
   return side().wait_on([&] { return look_for_room(size); }, deadline.monotonic_ns(),
                         words().full_waits);
 }

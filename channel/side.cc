@@ -80,6 +80,16 @@ Errc ChannelSide::wait_longer(absl::FunctionRef<Errc()> look, std::uint64_t dead
   return park(look, std::min(deadline_ns, now + kChannelSleepNsMax));
 }
 
+void ChannelSide::let_consumer_ahead(std::uint64_t messages) {
+  // In the time of a pause a consumer takes about five messages: a full channel stays mostly full.
+  constexpr std::uint64_t kLinesPerPause = 32;
+  constexpr std::uint64_t kPausesMax = 512;
+  const std::uint64_t run = messages - std::exchange(full_at_, messages);
+  if (run < kRunMin || strategy_ == WaitStrategy::kPark) return;
+  const std::uint64_t lines = own_.header().capacity / kFrameAlign;
+  fall_behind(std::min(lines / kLinesPerPause, kPausesMax));
+}
+
 // T1 to T4 (lapwing/detail/channel_words.h).
 Errc ChannelSide::park(absl::FunctionRef<Errc()> look, std::uint64_t until_ns) {
   raise_ticket();            // T1, T2

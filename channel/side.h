@@ -103,6 +103,11 @@ class ChannelSide final : public ChannelCore, public WaitSource {
     }
   }
 
+  // Before a wait for room, by a side that has sent `messages` so far. If they are a run of messages
+  // since the last such wait, returns some microseconds later: each look for room takes the line of the
+  // consumer's position away from it, and finds room for few messages.
+  void let_consumer_ahead(std::uint64_t messages);
+
   // A look that stops before it has seen everything says so: nobody sleeps on its answer, and
   // nobody takes it for the last word of a peer that has ended.
   void look_left_more(bool more) { more_to_see_ = more; }
@@ -161,6 +166,7 @@ class ChannelSide final : public ChannelCore, public WaitSource {
   std::string peer_name_;
 
   std::uint64_t looked_ns_ = 0;
+  std::uint64_t full_at_ = 0;     // messages sent before the last wait for room
   std::uint32_t calls_kept_ = 0;  // calls_until_clock_ as it was before the sleep
   const EndWait* set_wait_ = nullptr;
   std::size_t set_wait_bytes_ = 0;
