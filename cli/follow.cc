@@ -100,7 +100,7 @@ class Loop {
   std::string schema_;  // of what is delivered
   std::shared_ptr<const Schema> description_;
   std::string schema_note_;
-  std::uint32_t record_bytes_ = 0;
+  std::uint32_t row_bytes_ = 0;  // of the rows that are read next
   Progress progress_;
 };
 
@@ -110,7 +110,9 @@ FollowResult Loop::run() {
     if (!tick(now)) break;
     const Result<Batch> batch = source_.read(room(), Deadline::at_monotonic_ns(now + kTickNs));
     if (batch == Errc::kTooSmall) {
-      rows_.resize(kBatchRecords * batch->row_bytes);
+      // An entry of a state, which is larger than a record.
+      row_bytes_ = batch->row_bytes;
+      rows_.resize(kBatchRecords * row_bytes_);
     } else if (batch.ok()) {
       if (!take(*batch)) break;
     } else if (!came_to_nothing(batch.error()) && batch != Errc::kInterrupted) {
@@ -127,8 +129,8 @@ FollowResult Loop::run() {
 std::span<std::byte> Loop::room() {
   const std::uint64_t wanted =
       options_.count == 0 ? kBatchRecords : options_.count - result_.records;
-  if (record_bytes_ == 0 || wanted >= kBatchRecords) return rows_;
-  return std::span(rows_).first(std::min(wanted * record_bytes_, rows_.size()));
+  if (row_bytes_ == 0 || wanted >= kBatchRecords) return rows_;
+  return std::span(rows_).first(std::min(wanted * row_bytes_, rows_.size()));
 }
 
 bool Loop::take(const Batch& batch) {
@@ -209,8 +211,8 @@ bool Loop::take_event(const Event& event) {
   if (event.kind == EventKind::kSession || event.kind == EventKind::kReset) {
     schema_ = event.schema_name;
     description_ = event.schema;
-    record_bytes_ = event.record_bytes;
-    rows_.resize(kBatchRecords * record_bytes_);
+    row_bytes_ = event.record_bytes;
+    rows_.resize(kBatchRecords * row_bytes_);
     print_schema_note(event.schema_note);
     if (event.kind == EventKind::kSession && !event.text.empty()) {
       progress_.clear();

@@ -132,6 +132,13 @@ class FromASnapshot(harness.BusTest):
         self.assertEqual((summary["first"], summary["records"]), (2001, 1500))
         self.assertNotIn("state", late.summary())
 
+    def test_a_count_of_one_ends_after_a_state_of_larger_entries(self):
+        tail = self.run_to_end("tail", "tail", "--from", "snapshot", "--count", "1", "--format",
+                               "none", "--summary")
+        summary = tail.summary()
+        self.assertEqual((summary["first"], summary["records"]), (2001, 1))
+        self.assertGreater(summary["state"], 0)
+
     def test_text_marks_the_state_too(self):
         tail = self.run_to_end("tail", "tail", "--from", "snapshot", "--until-closed")
         lines = tail.out().splitlines()
