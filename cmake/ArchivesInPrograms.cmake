@@ -1,10 +1,14 @@
-# Abseil and RocksDB go into our programs as archives, where the system has them: a start of `lapwing`
-# spent half of its time in the dynamic linker (bench/LOG.md). A project that Lapwing is a part of
-# keeps its own choice. A sanitizer must not get templates that are compiled without it from an archive.
-# Debian's RocksDB cannot be found below another root, as for another processor.
+# Links our programs with the archives of Abseil and RocksDB, if the system has them. With the shared
+# libraries, half the time that `lapwing` takes to start is spent in the dynamic linker (bench/LOG.md).
+#
+# A parent project keeps its own choice. A sanitizer needs the shared libraries: the linker could
+# take a template without its checks from an archive. When cross-compiling, the files of Debian's
+# RocksDB name paths of this machine.
+set(LAPWING_ROCKSDB_IS_ARCHIVE FALSE)
 if(NOT PROJECT_IS_TOP_LEVEL OR LAPWING_SANITIZE OR CMAKE_CROSSCOMPILING)
   return()
 endif()
+include(cmake/ArchivesInside.cmake)
 
 get_property(imported DIRECTORY PROPERTY IMPORTED_TARGETS)
 list(FILTER imported INCLUDE REGEX "^absl::")
@@ -15,17 +19,13 @@ foreach(target IN LISTS imported)
   endif()
   foreach(configuration IN LISTS configurations)
     get_target_property(file ${target} IMPORTED_LOCATION_${configuration})
-    string(REGEX REPLACE "\\.so[.0-9]*$" ".a" archive "${file}")
-    if(EXISTS ${archive})
-      set_target_properties(${target} PROPERTIES IMPORTED_LOCATION_${configuration} ${archive})
-    endif()
+    lapwing_archive_beside(archive ${file})
+    set_target_properties(${target} PROPERTIES IMPORTED_LOCATION_${configuration} ${archive})
   endforeach()
 endforeach()
 
-if(ROCKSDB_FOUND)
-  find_package(RocksDB CONFIG QUIET)
-  if(TARGET RocksDB::rocksdb)
-    set_target_properties(PkgConfig::ROCKSDB PROPERTIES
-      INTERFACE_LINK_LIBRARIES RocksDB::rocksdb)
-  endif()
+find_library(LAPWING_ROCKSDB_ARCHIVE librocksdb.a)
+if(ROCKSDB_FOUND AND LAPWING_ROCKSDB_ARCHIVE)
+  find_package(RocksDB CONFIG QUIET)  # for the libraries that the archive needs
+  set(LAPWING_ROCKSDB_IS_ARCHIVE ${RocksDB_FOUND})
 endif()

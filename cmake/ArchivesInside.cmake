@@ -5,6 +5,15 @@
 # library: it reads thread-local variables, or data of libstdc++, as only a program can. The linker is
 # asked, and of what it names the shared library is linked. Of Debian's Abseil that are a few (ADR 19).
 
+# The archive beside a shared library, or the library itself if there is none.
+function(lapwing_archive_beside out file)
+  string(REGEX REPLACE "\\.so[.0-9]*$" ".a" archive ${file})
+  if(EXISTS ${archive})
+    set(file ${archive})
+  endif()
+  set(${out} ${file} PARENT_SCOPE)
+endfunction()
+
 # The archives, and shared libraries that have none, of these targets.
 function(lapwing_files_of out)
   set(waiting ${ARGN})
@@ -28,10 +37,7 @@ function(lapwing_files_of out)
     get_target_property(configurations ${target} IMPORTED_CONFIGURATIONS)
     list(GET configurations 0 configuration)
     get_target_property(file ${target} IMPORTED_LOCATION_${configuration})
-    string(REGEX REPLACE "\\.so[.0-9]*$" ".a" archive ${file})
-    if(EXISTS ${archive})
-      set(file ${archive})
-    endif()
+    lapwing_archive_beside(file ${file})
     list(APPEND files ${file})
   endwhile()
   set(${out} ${files} PARENT_SCOPE)

@@ -76,11 +76,9 @@ def external_libraries(tree):
     """liburing is linked by the write queue alone, RocksDB by the checkpointer, OpenSSL by the server."""
     for source in tree.cmake():
         for line, command, arguments in commands(source):
-            if command in (*FINDERS, "if") or not arguments or source.layer == "bench":
+            if command in FINDERS or not arguments or source.layer == "bench":
                 continue
             for pattern, targets in LINKED_BY.items():
-                if re.search(pattern, arguments[0]):
-                    continue  # a property of the library itself
                 if re.search(pattern, " ".join(arguments[1:])) and arguments[0] not in targets:
                     allowed = " or ".join(sorted(targets))
                     yield source.finding(line, f"{arguments[0]} links what only {allowed} may")
