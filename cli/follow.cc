@@ -110,7 +110,7 @@ FollowResult Loop::run() {
     if (!tick(now)) break;
     const Result<Batch> batch = source_.read(room(), Deadline::at_monotonic_ns(now + kTickNs));
     if (batch == Errc::kTooSmall) {
-      // An entry of a state, which is larger than a record.
+      // An entry of a state is larger than a record.
       row_bytes_ = batch->row_bytes;
       rows_.resize(kBatchRecords * row_bytes_);
     } else if (batch.ok()) {
