@@ -340,8 +340,8 @@ def report(environment, lines, drawn, missing, reasons, notes, command):
     if any(line["kind"] == "interrupted" for line in lines):
         parts += ["**The run was interrupted:** not everything that was to be measured was.", ""]
     parts += [f"- {note}" for note in notes] + [""] if notes else []
-    for name, title in drawn:
-        parts += [f"![{title}]({name}.svg)", ""]
+    for file, title in drawn:
+        parts += [f"![{title}]({file})", ""]
     parts += rows_table(lines)
     parts += curves_table(lines, "One way under paced load", "one-way-", [
         ("lost", "lost", whole)])

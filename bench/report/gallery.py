@@ -1,4 +1,4 @@
-"""How a picture of a report is drawn, each as PNG and SVG. Needs matplotlib.
+"""How a picture of a report is drawn. Needs matplotlib.
 
 What pictures there are, and of what, pictures.py says.
 """
@@ -32,9 +32,8 @@ STYLE = {
     "xtick.minor.size": 0, "ytick.minor.size": 0,
     "legend.frameon": False, "lines.linewidth": 2.2, "lines.solid_capstyle": "round",
     "figure.dpi": 110, "savefig.dpi": 160, "savefig.bbox": "tight", "savefig.pad_inches": 0.25,
-    "svg.fonttype": "path", "svg.hashsalt": "lapwing",
 }
-UNSAID = ("Creator", "Date", "Format", "Type")  # in an SVG, to be the same when drawn again
+ENDING = "png"  # tests draw "svg", and read what a picture shows
 SUBTITLE_POINTS = 9        # above the axes
 TITLE_POINTS = 28          # above them, if the subtitle has one line
 LINE_POINTS = 12           # of a further one
@@ -47,7 +46,7 @@ DOTTED = (0, (1, 2))
 # Where a share of the samples stands on the axis: each step is ten times rarer.
 SHARES = ((0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %"),
           (0.99999, "99.999 %"))
-DISTRUST = "not-to-be-trusted"  # what the warning is called in an SVG
+DISTRUST = "not-to-be-trusted"  # identifies the warning in an SVG
 FLOORS = "floors"               # and what lies between the floors
 MAXIMUM_AT = 10 / (1 - SHARES[-1][0])  # a step beyond the last share shown
 
@@ -103,7 +102,7 @@ class Gallery:
     def __init__(self, folder, distrusted):
         self.folder = folder
         self.distrusted = distrusted
-        self.drawn = []  # (file name without its ending, title)
+        self.drawn = []  # (file name, title)
 
     def sheet(self, title, subtitle, height=HEIGHT):
         figure, axes = pyplot.subplots(figsize=(WIDTH, height))
@@ -126,11 +125,10 @@ class Gallery:
         return figure, axes
 
     def keep(self, figure, name, title):
-        for ending in ("png", "svg"):
-            metadata = dict.fromkeys(UNSAID) if ending == "svg" else None
-            figure.savefig(self.folder / f"{name}.{ending}", metadata=metadata)
+        file = f"{name}.{ENDING}"
+        figure.savefig(self.folder / file)
         pyplot.close(figure)
-        self.drawn.append((name, title))
+        self.drawn.append((file, title))
 
     @staticmethod
     def legend_beside(axes):

@@ -15,6 +15,7 @@ import unittest
 from unittest import mock
 
 import document
+import gallery
 import load
 import measuring
 import pictures
@@ -96,6 +97,7 @@ class RunTest(unittest.TestCase):
                     (measuring.Measuring, "program", lambda _, command, **__: self.look_at(
                         command)),
                     (run, "rows_known", lambda _: self.rows),
+                    (gallery, "ENDING", "svg"),
                     (load, "between", lambda *_: dict(self.taken)),
                     (run.environment.os, "sched_getaffinity", lambda _: self.cores)):
                 stack.enter_context(mock.patch.object(owner, name, stand_in))
