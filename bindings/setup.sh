@@ -6,7 +6,7 @@
 # Exit: 0 ready, 1 a package could not be installed, 2 wrong usage.
 set -euo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
-. "$here/../deploy/apt.sh"
+. "$here/../tools/apt.sh"
 take_no_arguments "$@"
 
 # Programs by name, since one that came another way is as good.

@@ -7,7 +7,7 @@
 #
 # Exit: 0 ready, 1 a package could not be installed, 2 an unknown system or wrong usage.
 set -euo pipefail
-. "$(dirname "${BASH_SOURCE[0]}")/apt.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../tools/apt.sh"
 
 # What each is for stands beside it.
 packages=(

@@ -153,8 +153,8 @@ run_ctest() {
   logged "$name" ctest --test-dir "build/$preset" --output-on-failure --no-tests=error \
     --parallel "$at_once" --output-junit "$report" --test-output-size-passed 1000000 \
     --test-output-size-failed 1000000 "$@" || status=1
-  ((status != 0)) && failures+=("$(python3 deploy/tally.py failures "$report")")
-  finish "$name" $((SECONDS - start)) $status "$(python3 deploy/tally.py junit "$report")"
+  ((status != 0)) && failures+=("$(python3 tools/tally.py failures "$report")")
+  finish "$name" $((SECONDS - start)) $status "$(python3 tools/tally.py junit "$report")"
 }
 
 # run_script NAME COMMAND…: a test that is a script; 77 means that it could not run here.
@@ -164,7 +164,7 @@ run_script() {
   printf '\n=== %s\n' "$name"
   logged "$name" "$@" || status=$?
   local tally
-  tally=$(python3 deploy/tally.py text "$log" "$status")
+  tally=$(python3 tools/tally.py text "$log" "$status")
   ((status == 77)) && status=0
   ((status != 0)) && keep_end "$name"
   finish "$name" $((SECONDS - start)) $status "$tally"
@@ -235,7 +235,7 @@ if ((setup_status == 0)); then
   printf '\n=== tier %s, seed %s\n' "$tier" "$LAPWING_TEST_SEED"
   house_stages
   "${tier}_stages"
-  run_script 'budget of the tier' python3 deploy/tally.py budget "$tier" \
+  run_script 'budget of the tier' python3 tools/tally.py budget "$tier" \
     $((passed + failed + skipped)) $((SECONDS - start))
 fi
 

@@ -70,7 +70,7 @@ def peer_command():
     """Of Tachyon's driver. None: its package cannot be built here, and standard error says why."""
     here = Path(__file__).parent
     made = subprocess.run(
-        [ROOT / "deploy" / "venv.sh", "tachyon_venv", here / "requirements.txt", "Tachyon's package is not compared."],
+        [ROOT / "tools" / "venv.sh", "tachyon_venv", here / "requirements.txt", "Tachyon's package is not compared."],
         env={"CC": "clang-19", "CXX": "clang++-19", "LDFLAGS": "-flto", **os.environ}, stdout=subprocess.PIPE, text=True)
     return [made.stdout.strip(), str(here / "tachyon_driver.py")] if made.returncode == 0 else None
 

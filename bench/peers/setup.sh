@@ -9,7 +9,7 @@
 set -euo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
 . "$here/rust.sh"
-. "$here/../../deploy/apt.sh"
+. "$here/../../tools/apt.sh"
 take_no_arguments "$@"
 
 # Libraries by their packages; programs by name, since one that came another way is as good.

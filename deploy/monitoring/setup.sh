@@ -6,7 +6,7 @@
 # Runs as root, or as a user who may use sudo; idempotent, asks nothing.
 # Exit: 0 ready, 1 a package could not be installed, 2 wrong usage.
 set -euo pipefail
-. "$(dirname "${BASH_SOURCE[0]}")/../apt.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../../tools/apt.sh"
 take_no_arguments "$@"
 
 missing=()

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes a Python environment with what requirements.txt names (deploy/venv.sh) and prints the path of its
+# Makes a Python environment with what requirements.txt names (tools/venv.sh) and prints the path of its
 # interpreter.
 set -eu
 here=$(dirname "$0")
-exec "$here/../venv.sh" monitoring_venv "$here/requirements.txt" \
+exec "$here/../../tools/venv.sh" monitoring_venv "$here/requirements.txt" \
   "That the board and the alerts are as they should be is UNPROVEN: a package of Python is not here."

@@ -31,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 BUILD = Path(os.environ.get("LAPWING_BUILD_DIR", ROOT / "build" / "release")).resolve()
 LANGUAGES = ("c", "python", "rust", "go", "java", "kotlin", "node", "csharp")
-sys.path.insert(0, str(ROOT / "deploy"))
+sys.path.insert(0, str(ROOT / "tools"))
 
 import built  # noqa: E402
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proves that deploy/tally.py counts what programs say, and counts no failure as a pass."""
+"""Proves that tools/tally.py counts what programs say, and counts no failure as a pass."""
 
 import tempfile
 import unittest

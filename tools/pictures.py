@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Takes the README's pictures of what an operator sees: `lapwing top` and the page, over the same buses.
 
-    deploy/pictures.py build/release/lapwing docs/images FEED.dbn.zst [FEED.dbn.zst]
+    tools/pictures.py build/release/lapwing docs/images FEED.dbn.zst [FEED.dbn.zst]
 
 Needs what deploy/monitoring/setup.sh installs. Writes page.png and top.png; look at both before they are kept.
 """
@@ -18,6 +18,7 @@ import pyte  # noqa: E402
 from selenium import webdriver  # noqa: E402
 from selenium.webdriver.chrome.service import Service  # noqa: E402
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "deploy"))
 import operate_demo  # noqa: E402
 
 COLUMNS, ROWS = 116, 13
