@@ -1,4 +1,4 @@
-// Compares what the headers of proto/ say with docs/abi.golden, line by line.
+// Compares what the headers of proto/ say with tests/golden/abi.golden, line by line.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
@@ -15,7 +15,7 @@ constexpr char kAdvice[] =
     "  LAPWING_UPDATE_GOLDEN=1 build/release/proto/abi_golden_test\n"
     "and commit it together with the header.";
 
-TEST_CASE("Every number of the agreement is the one in docs/abi.golden") {
+TEST_CASE("Every number of the agreement is the one in tests/golden/abi.golden") {
   check_golden(LAPWING_GOLDEN_FILE, abi_dump(), kAdvice);
 }
 

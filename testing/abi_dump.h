@@ -1,6 +1,6 @@
 // The whole agreement as text: every constant, size, offset, enumerator and error number of proto/.
 //
-// Built into tests only. proto/abi_golden_test.cc compares the text with docs/abi.golden, so that
+// Built into tests only. proto/abi_golden_test.cc compares the text with tests/golden/abi.golden, so that
 // no number that two processes, two releases or two languages share changes unnoticed; a house rule
 // checks that nothing a header of proto/ declares is missing from it.
 //

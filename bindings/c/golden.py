@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """The C interface as plain lines: every constant, struct, field and function of lapwing.h.
 
-    bindings/c/golden.py                 compares lapwing.h with docs/capi.golden
-    bindings/c/golden.py --update        writes docs/capi.golden
+    bindings/c/golden.py                 compares lapwing.h with tests/golden/capi.golden
+    bindings/c/golden.py --update        writes tests/golden/capi.golden
     bindings/c/golden.py --functions     the names of the functions
     bindings/c/golden.py --stubs         a C source that defines every function and does nothing
     bindings/c/golden.py --counted       a C++ source that counts calls and results (testing/counted_calls.h)
     … --header FILE                      of another header
 
 Names and types come from the header's text, which keeps to one form; sizes, offsets and values from the C
-compiler (CC, by default cc). The layouts of Java, C# and Node.js are generated from docs/capi.golden.
+compiler (CC, by default cc). The layouts of Java, C# and Node.js are generated from tests/golden/capi.golden.
 
 Exit: 0 unchanged, 1 changed, 2 wrong usage, or a header that is not in that form.
 """
@@ -26,7 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = ROOT / "include" / "lapwing.h"
-GOLDEN = ROOT / "docs" / "capi.golden"
+GOLDEN = ROOT / "tests" / "golden" / "capi.golden"
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def main():
         GOLDEN.write_text("\n".join(now) + "\n", encoding="utf-8")
         return 0
     before = GOLDEN.read_text(encoding="utf-8").splitlines()
-    changes = [line for line in difflib.unified_diff(before, now, "docs/capi.golden", header.name, lineterm="", n=0)]
+    changes = [line for line in difflib.unified_diff(before, now, "tests/golden/capi.golden", header.name, lineterm="", n=0)]
     print("\n".join(changes) if changes else "unchanged")
     return 1 if changes else 0
 

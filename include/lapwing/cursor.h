@@ -13,7 +13,7 @@
 // What was delivered after the last commit is delivered again to the next run: a program gets every
 // record at least once. One whose results are a file gets each record into it exactly once. It
 // writes the results, and then commits where they end (OutputEnd) together with the position. Its
-// next run cuts off what stands behind output() before it goes on. docs/examples/logger.cc does so.
+// next run cuts off what stands behind output() before it goes on. examples/logger.cc does so.
 //
 // A commit is one write of 128 bytes, a few microseconds, and stands when the process is killed. A
 // power cut may take the newest commits back, and the end of your output, which can then be shorter

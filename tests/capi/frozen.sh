@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whether the C interface is what docs/capi.golden and docs/capi.abi say.
+# Whether the C interface is what tests/golden/capi.golden and tests/golden/capi.abi say.
 #   tests/capi/frozen.sh                          both have to be unchanged; programs that were compiled
 #                                                 with a longer and a shorter struct have to run
 #   tests/capi/frozen.sh --remove STRUCT.FIELD    as if that field were taken out: both have to name it
@@ -10,7 +10,7 @@ set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${LAPWING_BUILD_DIR:-$root/build/release}
 header=$root/include/lapwing.h
-abi=$root/docs/capi.abi
+abi=$root/tests/golden/capi.abi
 cc=${CC:-cc}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -29,7 +29,7 @@ command -v abidiff >/dev/null || { echo "SKIPPED: abidiff is missing: apt-get in
   exit 1
 }
 
-# In a folder of its own, so that no path of this machine is in docs/capi.abi.
+# In a folder of its own, so that no path of this machine is in tests/golden/capi.abi.
 cp "$header" "$work/lapwing.h"
 if [[ ${#variant[@]} -gt 0 ]]; then
   python3 "$root/tests/capi/header_variant.py" "$header" "${variant[@]}" >"$work/lapwing.h" || exit 2

@@ -1,6 +1,6 @@
 """`lapwing cursors`, and `--from after:`: what a program has committed, shown and gone on from.
 
-The program is docs/examples/logger; what kills do to it is in examples_test.py.
+The program is examples/logger; what kills do to it is in examples_test.py.
 """
 
 import json

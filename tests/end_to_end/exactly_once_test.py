@@ -1,6 +1,6 @@
 """Orders from a bus, each carried out once over kills of publisher, strategy and gateway.
 
-    exactly_once_test.py                the programs of docs/examples/exactly_once
+    exactly_once_test.py                the programs of examples/exactly_once
     LAPWING_RECIPE_KILLS=N              kills of each of the three; 1 if not set
     LAPWING_RECIPE_STRATEGY, _GATEWAY   other programs with the same arguments, as command lines
 

@@ -1,4 +1,4 @@
-"""Every program of docs/examples does what its first lines say."""
+"""Every program of examples does what its first lines say."""
 
 import json
 import os
@@ -278,7 +278,7 @@ class Examples(harness.ProgramTest):
         self.assertRegex(state[0], r"^as of 20000: \d+ entries, digest [0-9a-f]+$")
 
     def test_each_says_how_it_is_used_and_is_tested_here(self):
-        folder = pathlib.Path(__file__).resolve().parents[2] / "docs" / "examples"
+        folder = pathlib.Path(__file__).resolve().parents[2] / "examples"
         names = sorted(source.stem for source in folder.glob("*.cc"))
         tested = set(re.findall(r'(?:example|listening)\("(\w+)"',
                                 pathlib.Path(__file__).read_text(encoding="utf-8")))

@@ -259,7 +259,7 @@ class ProgramTest(unittest.TestCase):
         return process
 
     def example(self, name, *arguments, **popen):
-        """Starts a program of docs/examples; an output of its own for each start."""
+        """Starts a program of examples; an output of its own for each start."""
         folder = os.environ.get("LAPWING_BUILD_DIR", "")
         binary = pathlib.Path(folder) / "examples" / name
         if not os.access(binary, os.X_OK):

@@ -1,10 +1,10 @@
-"""Rules about what processes agree on: every layout is pinned by assertions and in docs/abi.golden."""
+"""Rules about what processes agree on: every layout is pinned by assertions and in tests/golden/abi.golden."""
 
 import re
 
 from tree import Finding, without_comments
 
-GOLDEN = "docs/abi.golden"
+GOLDEN = "tests/golden/abi.golden"
 FORMATS = ("docs/formats.md", "docs/channel.md")
 # The part of the agreement that users see, too.
 PUBLIC_AGREEMENT = {
@@ -67,7 +67,7 @@ def headers(tree):
 
 
 def golden_is_complete(tree):
-    """Whatever two processes agree on stands in docs/abi.golden: structs, enums, constants."""
+    """Whatever two processes agree on stands in tests/golden/abi.golden: structs, enums, constants."""
     golden = set()
     if GOLDEN in tree:
         for line in tree[GOLDEN].text.split("\n"):

@@ -39,11 +39,11 @@ MACHINE_PATH = "/ho" + "me/someone/lapwing"
 
 
 def golden(headers, lines):
-    return {"proto/a.h": HEADER + headers, "docs/abi.golden": lines}
+    return {"proto/a.h": HEADER + headers, "tests/golden/abi.golden": lines}
 
 
 def documented(table):
-    return {"docs/abi.golden": GOLDEN + "error 1 no-bus\n", "docs/formats.md": table}
+    return {"tests/golden/abi.golden": GOLDEN + "error 1 no-bus\n", "docs/formats.md": table}
 
 
 def listed(cmake, source="bus/a.cc"):

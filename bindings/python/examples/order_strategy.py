@@ -1,4 +1,4 @@
-"""From a bus to orders, each carried out exactly once over kills: docs/examples/exactly_once, in Python.
+"""From a bus to orders, each carried out exactly once over kills: examples/exactly_once, in Python.
 
     order_strategy.py ./es ./strategy.cursor ./orders.sock
 

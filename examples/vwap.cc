@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "docs/examples/vwap_fold.h"
+#include "examples/vwap_fold.h"
 #include "lapwing/checkpointer.h"
 #include "lapwing/load_state.h"
 

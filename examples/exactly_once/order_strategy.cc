@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "docs/examples/exactly_once/order.h"
+#include "examples/exactly_once/order.h"
 #include "lapwing/cursor.h"
 #include "lapwing/dbn.h"
 #include "lapwing/producer.h"

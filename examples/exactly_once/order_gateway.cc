@@ -16,7 +16,7 @@
 #include <sstream>
 #include <string>
 
-#include "docs/examples/exactly_once/order.h"
+#include "examples/exactly_once/order.h"
 #include "lapwing/consumer.h"
 #include "lapwing/listener.h"
 
