@@ -300,8 +300,15 @@ def board():
     return model
 
 
+def line_of(part):
+    return json.dumps(part, sort_keys=True, ensure_ascii=False)
+
+
 def text_of(model):
-    return json.dumps(model, cls=JSONEncoder, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    """The file: a line for each panel, and one for everything else."""
+    parts = json.loads(json.dumps(model, cls=JSONEncoder))
+    panels = ",\n".join(line_of(panel) for panel in parts.pop("panels"))
+    return f'{line_of(parts)[:-1]}, "panels": [\n{panels}\n]}}\n'
 
 
 if __name__ == "__main__":
