@@ -62,12 +62,13 @@ TEST_CASE("A ring that is not there is not found") {
   CHECK(attach_error(directory / "none.ring") == Errc::kNotFound);
 }
 
+using Path = std::string;
+
 TEST_CASE("What stands in a ring's place is refused without being followed or waited for") {
   struct Case {
     const char* what;
     void (*place)(const std::string& path, const std::string& ring);
   };
-  using Path = std::string;
   const Case wrong = GENERATE(
       Case{"a directory", [](const Path& path, const Path&) { mkdir(path.c_str(), 0700); }},
       Case{"a FIFO", [](const Path& path, const Path&) { mkfifo(path.c_str(), 0600); }},

@@ -28,7 +28,7 @@ using Kind = ServerEvent::Kind;
 
 constexpr Deadline kPast = Deadline::at_monotonic_ns(1);
 constexpr std::size_t kLarge = 400;  // two of them fill a channel
-const ChannelOptions kSmall{
+const ChannelOptions kSmallDuplex{
     .capacity = 1024, .message_bytes_max = kLarge, .wait = WaitStrategy::kPark};
 
 struct Served {
@@ -37,14 +37,14 @@ struct Served {
 };
 
 struct Here {
-  explicit Here(DuplexServerOptions options = {.channel = kSmall}) {
+  explicit Here(DuplexServerOptions options = {.channel = kSmallDuplex}) {
     auto opened = DuplexServer::open(path, options);
     INFO(opened.status());
     REQUIRE(opened.ok());
     server.emplace(*std::move(opened));
   }
 
-  std::future<absl::StatusOr<Duplex>> connecting(const ChannelOptions& options = kSmall) {
+  std::future<absl::StatusOr<Duplex>> connecting(const ChannelOptions& options = kSmallDuplex) {
     return std::async(std::launch::async,
                       [=, this] { return Duplex::connect(path, options, soon()); });
   }
@@ -56,7 +56,7 @@ struct Here {
     REQUIRE(event->kind == kind);
     return event;
   }
-  Served connected(const ChannelOptions& options = kSmall) {
+  Served connected(const ChannelOptions& options = kSmallDuplex) {
     auto client = connecting(options);
     const ClientId id = event(Kind::kConnected)->client;
     auto duplex = client.get();
@@ -74,7 +74,7 @@ struct Here {
 struct HandMadeClient {
   explicit HandMadeClient(Here& here) {
     auto connecting = std::async(std::launch::async, [&] {
-      return RawEnd<ChannelRole::kDuplex>::connect(here.path, kSmall, soon());
+      return RawEnd<ChannelRole::kDuplex>::connect(here.path, kSmallDuplex, soon());
     });
     id = here.event(Kind::kConnected)->client;
     auto connected = connecting.get();
@@ -246,9 +246,9 @@ TEST_CASE("A client that takes nothing delays no other, and kRoom says when it d
 }
 
 TEST_CASE("kRoom comes when a client has taken a one-way message, and once") {
-  ChannelOptions options = kSmall;
+  ChannelOptions options = kSmallDuplex;
   options.call_window = 1;
-  Here here({.channel = kSmall});
+  Here here({.channel = kSmallDuplex});
   Served client = here.connected(options);
   REQUIRE(here.server->try_send(client.id, {}, 1) == Errc::kOk);
   CHECK(here.server->try_send(client.id, {}, 2) == Errc::kWouldBlock);
@@ -263,7 +263,7 @@ TEST_CASE("kRoom comes when a client has taken a one-way message, and once") {
 }
 
 TEST_CASE("Room for a small message is none for a large reply that waits for it") {
-  ChannelOptions options = kSmall;
+  ChannelOptions options = kSmallDuplex;
   options.call_window = 1;
   Here here;
   Served client = here.connected(options);
@@ -300,9 +300,9 @@ TEST_CASE("A server whose clients have all gone while asleep sleeps") {
 }
 
 TEST_CASE("kRoom comes when a client has answered a call, beside the reply") {
-  ChannelOptions options = kSmall;
+  ChannelOptions options = kSmallDuplex;
   options.call_window = 1;
-  Here here({.channel = kSmall});
+  Here here({.channel = kSmallDuplex});
   Served client = here.connected(options);
   const CallId call = *here.server->try_start(client.id, bytes_of("first"), 1);
   REQUIRE(call != 0);
@@ -320,7 +320,7 @@ TEST_CASE("kRoom comes when a client has answered a call, beside the reply") {
 TEST_CASE("An operation that takes a wake-up of a client asleep does not leave it asleep") {
   Here here;
   HandMadeClient client(here);
-  const CallId asked = call_number(1, kSmall.call_window, 0);
+  const CallId asked = call_number(1, kSmallDuplex.call_window, 0);
   client.send(asked, CallKind::kCall, 1);
   REQUIRE(here.event(Kind::kMessage)->message.call == asked);
   fill(*here.server, client.id);
@@ -395,7 +395,7 @@ TEST_CASE("A client that is killed is gone, whether the server waits or not") {
   Here here;
   const bool sleeps = GENERATE(true, false);
   ChildProcess child([&] {
-    const auto client = Duplex::connect(here.path, kSmall, soon());
+    const auto client = Duplex::connect(here.path, kSmallDuplex, soon());
     while (client.ok()) pause();
     return 1;
   });
@@ -436,7 +436,7 @@ TEST_CASE("A client that is dropped gets closed, and no event of it comes any mo
 }
 
 TEST_CASE("One client more than there may be waits in its connect until another has gone") {
-  Here here({.channel = kSmall, .clients_max = 2});
+  Here here({.channel = kSmallDuplex, .clients_max = 2});
   std::optional<Served> first(here.connected());
   Served second = here.connected();
   auto third = here.connecting();
@@ -472,7 +472,7 @@ TEST_CASE("A client that writes what no correct one writes is gone, and the othe
 TEST_CASE("Whatever comes ends the sleep of a server, however it waits") {
   const WaitStrategy strategy =
       GENERATE(WaitStrategy::kBusy, WaitStrategy::kBackoff, WaitStrategy::kPark);
-  ChannelOptions options = kSmall;
+  ChannelOptions options = kSmallDuplex;
   options.wait = strategy;
   options.membarrier = GENERATE(true, false);
   Here here({.channel = options});
@@ -577,14 +577,14 @@ TEST_CASE("In an event loop the descriptor of a server is readable when there is
 }
 
 TEST_CASE("A successor takes the path, and the old server keeps its clients until they leave") {
-  Here here({.channel = kSmall, .clients_max = 1});  // it is full: it only tends the listener
+  Here here({.channel = kSmallDuplex, .clients_max = 1});  // it is full: it only tends the listener
   std::optional<Served> old(here.connected());
   auto taking =
       std::async(std::launch::async, [&] { return ChannelListener::take_over(here.path, soon()); });
   CHECK(here.event(Kind::kHandedOver)->client == 0);
   auto listener = taking.get();
   REQUIRE(listener.ok());
-  auto successor = DuplexServer::open(*std::move(listener), {.channel = kSmall});
+  auto successor = DuplexServer::open(*std::move(listener), {.channel = kSmallDuplex});
   REQUIRE(successor.ok());
   auto connecting = here.connecting();
   CHECK(successor->wait(soon())->kind == Kind::kConnected);
@@ -609,7 +609,7 @@ TEST_CASE("A server that goes closes every client, and removes its name") {
   Served client = here.connected();
   here.server.reset();
   CHECK(client.duplex.next(soon()).error() == Errc::kClosed);
-  CHECK(errc_of(Duplex::connect(here.path, kSmall, soon()).status()) == Errc::kNoBus);
+  CHECK(errc_of(Duplex::connect(here.path, kSmallDuplex, soon()).status()) == Errc::kNoBus);
 }
 
 TEST_CASE("A server that moves keeps its clients") {

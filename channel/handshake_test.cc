@@ -11,10 +11,8 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
 #include <functional>
 #include <future>
-#include <iterator>
 #include <span>
 #include <thread>
 #include <vector>
@@ -26,6 +24,7 @@
 #include "testing/child_process.h"
 #include "testing/is_readable.h"
 #include "testing/lingering_socket.h"
+#include "testing/open_descriptors.h"
 #include "testing/other_user.h"
 #include "testing/raw_channel_peer.h"
 
@@ -182,10 +181,6 @@ TEST_CASE("Descriptors that come where none belong are closed") {
   Listening here;
   RawPeer peer(here.path);
   RawPeer empty(here.path);
-  const auto open_descriptors = [] {
-    const std::filesystem::directory_iterator all("/proc/self/fd");
-    return std::distance(begin(all), end(all));
-  };
   const auto before = open_descriptors();
   const std::vector<int> many(kDescriptorsMax, here.listener.fd());
   peer.send_hello(many);

@@ -8,7 +8,6 @@
 #include <array>
 #include <bit>
 #include <catch2/catch.hpp>
-#include <filesystem>
 #include <vector>
 
 #include "channel/descriptors.h"
@@ -18,6 +17,7 @@
 #include "proto/channel_frames.h"
 #include "testing/channel_frames.h"
 #include "testing/lingering_socket.h"
+#include "testing/open_descriptors.h"
 
 namespace lapwing {
 namespace {
@@ -125,11 +125,6 @@ TEST_CASE("Headers of random numbers are refused, or are what they say") {
     }
     is_taken(header, bytes);
   }
-}
-
-std::size_t open_descriptors() {
-  return static_cast<std::size_t>(std::distance(
-      std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator()));
 }
 
 TEST_CASE("Control data that does not fit is a violation, and what came of it is closed") {

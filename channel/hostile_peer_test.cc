@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <thread>
@@ -20,6 +19,7 @@
 #include "proto/channel_frames.h"
 #include "testing/channel_fixture.h"
 #include "testing/hostile_channel.h"
+#include "testing/open_descriptors.h"
 
 namespace lapwing {
 namespace {
@@ -391,11 +391,6 @@ void check_end(Victim& victim, Errc result, const HostilePeer& peer) {
   CHECK(errc_of(victim.status()) == Errc::kCorrupt);
   CHECK(victim.try_again() == Errc::kCorrupt);
   CHECK(peer.victim_state() == ChannelState::kCorrupt);
-}
-
-std::size_t open_descriptors() {
-  return static_cast<std::size_t>(std::distance(
-      std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator()));
 }
 
 // Opens one channel after another, and lets the peer act before every step of the victim's.

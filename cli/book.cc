@@ -33,7 +33,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kBookAbout[] =
     "Show the order books of a bus of market-by-order records (dbn.mbo).\n\n"
     "  lapwing book --bus ./es                          as of now, then end\n"
     "  lapwing book --bus ./es --follow                 live: in place on a terminal\n"
@@ -400,7 +400,7 @@ int Book::run() {
 void add_book(CLI::App& app, Run& run) {
   auto options = std::make_shared<BookOptions>();
   options->follow.from = "snapshot";
-  CLI::App& command = add_command(app, "book", kAbout);
+  CLI::App& command = add_command(app, "book", kBookAbout);
   add_bus_option(command, options->follow.bus);
   command
       .add_option(

@@ -22,7 +22,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kBusesAbout[] =
     "List your own and root's buses, and what their publishers do.\n\n"
     "  lapwing buses\n"
     "  lapwing buses --user 1000 --json    also those of user 1000\n"
@@ -94,7 +94,7 @@ int list_buses(const BusesOptions& options) {
 
 void add_buses(CLI::App& app, Run& run) {
   auto options = std::make_shared<BusesOptions>();
-  CLI::App& command = add_command(app, "buses", kAbout);
+  CLI::App& command = add_command(app, "buses", kBusesAbout);
   add_users_option(command, options->users);
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &run] { run = [options] { return list_buses(*options); }; });

@@ -30,7 +30,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kCheckpointAbout[] =
     "Keep the state of a bus, so that subscribers can join with --from snapshot.\n\n"
     "  lapwing checkpoint --bus ./es --fold orders\n"
     "  lapwing checkpoint --bus ./es --fold latest --every 1000000 --keep 2\n"
@@ -200,7 +200,7 @@ int CheckpointCommand::run() {
 void add_checkpoint(CLI::App& app, Run& run) {
   auto options = std::make_shared<CheckpointOptions>();
   options->follow.wait = "park";  // nobody waits for a checkpointer
-  CLI::App& command = add_command(app, "checkpoint", kAbout);
+  CLI::App& command = add_command(app, "checkpoint", kCheckpointAbout);
   add_bus_option(command, options->follow.bus);
   command.add_option("--fold", options->fold, "orders or latest")->required()->type_name("FOLD");
   command

@@ -13,7 +13,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kCompletionAbout[] =
     "Print a script with which a shell completes this program's words.\n\n"
     "  source <(lapwing completion bash)\n"
     "  lapwing completion zsh > ~/.zfunc/_lapwing    # a folder of fpath\n"
@@ -39,7 +39,7 @@ int print_completion(const CLI::App& app, const std::string& shell) {
 
 void add_completion(CLI::App& app, Run& run) {
   auto shell = std::make_shared<std::string>();
-  CLI::App& command = add_command(app, "completion", kAbout);
+  CLI::App& command = add_command(app, "completion", kCompletionAbout);
   command.add_option("shell", *shell, "bash, zsh or fish")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   command.callback(

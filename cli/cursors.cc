@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr char kAbout[] =
+constexpr char kCursorsAbout[] =
     "Show cursors: how far the programs that keep them have come.\n\n"
     "  lapwing cursors es.log.cursor\n"
     "  lapwing cursors *.cursor --json\n\n"
@@ -107,7 +107,7 @@ int show_cursors(const CursorsOptions& options) {
 
 void add_cursors(CLI::App& app, Run& run) {
   auto options = std::make_shared<CursorsOptions>();
-  CLI::App& command = add_command(app, "cursors", kAbout);
+  CLI::App& command = add_command(app, "cursors", kCursorsAbout);
   command.add_option("path", options->paths, "files of cursors")->type_name("PATH");
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &run] { run = [options] { return show_cursors(*options); }; });

@@ -28,7 +28,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kDoctorAbout[] =
     "Examine this machine: what makes a bus fail here, or slow.\n\n"
     "  lapwing doctor\n"
     "  lapwing doctor --bus ./es            # its ring's size, and its journal's disk, too\n"
@@ -110,7 +110,7 @@ int show_examination(const DoctorOptions& options) {
 
 void add_doctor(CLI::App& app, Run& run) {
   auto options = std::make_shared<DoctorOptions>();
-  CLI::App& command = add_command(app, "doctor", kAbout);
+  CLI::App& command = add_command(app, "doctor", kDoctorAbout);
   command.add_option("--bus", options->bus, "a bus directory: its ring and its disk, too")
       ->type_name("DIR");
   command.add_flag("--json", options->json, "print JSON");

@@ -18,7 +18,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kEventsAbout[] =
     "Show what has happened on a bus: who attached and left, and what they lost; who was refused\n"
     "or disconnected, and why; when publishing waited; how the journal ended.\n\n"
     "  lapwing events --bus ./es\n"
@@ -52,7 +52,7 @@ int show_events(const EventsOptions& options) {
 
 void add_events(CLI::App& app, Run& run) {
   auto options = std::make_shared<EventsOptions>();
-  CLI::App& command = add_command(app, "events", kAbout);
+  CLI::App& command = add_command(app, "events", kEventsAbout);
   add_bus_option(command, options->bus);
   command.add_option("--after", options->after, "only events with a higher number")
       ->check(whole_number(0))

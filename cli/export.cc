@@ -25,7 +25,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kExportAbout[] =
     "Write a range of a bus's records into a file, raw or zstd by its name.\n\n"
     "  lapwing export --bus ./es --out es.dbn.zst                 all retained records, up to now\n"
     "  lapwing export --bus ./es --out part.dbn --first 1000 --last 1999\n"
@@ -155,7 +155,7 @@ int Export::run() {
 
 void add_export(CLI::App& app, Run& run) {
   auto options = std::make_shared<ExportOptions>();
-  CLI::App& command = add_command(app, "export", kAbout);
+  CLI::App& command = add_command(app, "export", kExportAbout);
   add_bus_option(command, options->bus);
   command.add_option("--out", options->out, "the file; zstd if its name ends in .zst")
       ->required()

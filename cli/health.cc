@@ -31,7 +31,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kHealthAbout[] =
     "Print one line that says whether a bus is healthy, for scripts and container probes.\n\n"
     "  lapwing health --bus ./es\n"
     "  lapwing health --bus ./es --expect logger --expect risk --max-lag 100000 --max-delay 1s\n"
@@ -223,7 +223,7 @@ std::string why_no_name(const std::string& name) {
 
 void add_health(CLI::App& app, Run& run) {
   auto options = std::make_shared<HealthOptions>();
-  CLI::App& command = add_command(app, "health", kAbout);
+  CLI::App& command = add_command(app, "health", kHealthAbout);
   add_bus_option(command, options->bus);
   command.add_option("--max-lag", options->lag_max, "records that a subscriber may be behind")
       ->check(whole_number(0))

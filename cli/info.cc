@@ -27,7 +27,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kInfoAbout[] =
     "Show the state of a bus and the fields of its records, or the state of channels.\n\n"
     "  lapwing info --bus ./es                  needs no publisher\n"
     "  lapwing info --bus ./es --json\n"
@@ -241,7 +241,7 @@ int show_info(const InfoOptions& options) {
 
 void add_info(CLI::App& app, Run& run) {
   auto options = std::make_shared<InfoOptions>();
-  CLI::App& command = add_command(app, "info", kAbout);
+  CLI::App& command = add_command(app, "info", kInfoAbout);
   CLI::Option* bus = command.add_option("--bus", options->bus, "directory of the bus");
   bus->type_name("DIR");
   CLI::Option* channel =

@@ -18,7 +18,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kManualAbout[] =
     "Print a manual page, for man(1).\n\n"
     "  lapwing manual | man -l -\n"
     "  lapwing manual tail | man -l -\n"
@@ -71,7 +71,7 @@ int print_page(const ProgramText& program, const std::string& name) {
 
 void add_manual(CLI::App& app, Run& run) {
   auto options = std::make_shared<ManualOptions>();
-  CLI::App& command = add_command(app, "manual", kAbout);
+  CLI::App& command = add_command(app, "manual", kManualAbout);
   CLI::Option* name =
       command.add_option("command", options->command, "whose page; without it the program's")
           ->type_name("COMMAND");

@@ -32,7 +32,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kPingAbout[] =
     "Measure round trips over a channel: a call, and its reply with the same bytes.\n\n"
     "  lapwing ping --listen /run/ping.sock &                  the side that answers\n"
     "  lapwing ping /run/ping.sock                             100,000 of them, flat out\n"
@@ -258,7 +258,7 @@ int run_ping(const PingOptions& options) {
 void add_ping(CLI::App& app, Run& run) {
   auto options = std::make_shared<PingOptions>();
   options->channel.name = "lapwing ping";
-  CLI::App& command = add_command(app, "ping", kAbout);
+  CLI::App& command = add_command(app, "ping", kPingAbout);
   CLI::Option* path = command.add_option("path", options->place.connect, "socket to ping");
   path->type_name("PATH");
   command.add_option("--listen", options->place.listen, "answer at PATH, one peer after another")

@@ -23,7 +23,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kPipeAbout[] =
     "Carry standard input to another process's standard output over a channel.\n\n"
     "  lapwing pipe --listen /run/x.sock > copy           the listening side receives,\n"
     "  lapwing pipe --connect /run/x.sock < file          the connecting side sends\n"
@@ -240,7 +240,7 @@ void add_pipe_options(CLI::App& command, PipeOptions& options) {
 void add_pipe(CLI::App& app, Run& run) {
   auto options = std::make_shared<PipeOptions>();
   options->channel.name = "lapwing pipe";
-  CLI::App& command = add_command(app, "pipe", kAbout);
+  CLI::App& command = add_command(app, "pipe", kPipeAbout);
   add_pipe_options(command, *options);
   command.callback([options, &command, &run] {
     options->shapes_messages =

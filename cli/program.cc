@@ -9,7 +9,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kProgramAbout[] =
     "Lapwing: a broadcast bus for market data on one machine.\n\n"
     "One process publishes and any number of processes subscribe. Every record is also in a\n"
     "journal, so a subscriber that falls behind, crashes or joins late misses nothing.\n\n"
@@ -26,7 +26,7 @@ constexpr char kAbout[] =
 
 void add_program(CLI::App& app, Run& run) {
   app.name("lapwing");
-  app.description(kAbout);
+  app.description(kProgramAbout);
   app.footer(
       std::string("`lapwing COMMAND --help` shows examples.\n\n"
                   "A DURATION has a unit: ns, us, ms, s, m, h or d, for example 250ms or 1h30m. "

@@ -34,7 +34,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kPublishAbout[] =
     "Publish a feed on a bus.\n\n"
     "  lapwing publish --bus ./es --source dbn:es.mbo.dbn.zst --pace recorded\n"
     "  zstd -dc day.dbn.zst | lapwing publish --bus ./day --source dbn:-\n"
@@ -486,7 +486,7 @@ void add_journal_options(CLI::App& command, PublishOptions& options) {
 
 void add_publish(CLI::App& app, Run& run) {
   auto options = std::make_shared<PublishOptions>();
-  CLI::App& command = add_command(app, "publish", kAbout);
+  CLI::App& command = add_command(app, "publish", kPublishAbout);
   add_bus_option(command, options->bus);
   add_feed_options(command, *options);
   add_ring_options(command, *options);

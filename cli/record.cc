@@ -35,7 +35,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kRecordAbout[] =
     "Record a bus into a file, raw or zstd by its name.\n\n"
     "  lapwing record --bus ./es --from oldest --out es.dbn.zst --until-closed\n"
     "  lapwing record --bus ./es --from live --out es.dbn\n"
@@ -241,7 +241,7 @@ int record(const RecordOptions& options) {
 
 void add_record(CLI::App& app, Run& run) {
   auto options = std::make_shared<RecordOptions>();
-  CLI::App& command = add_command(app, "record", kAbout);
+  CLI::App& command = add_command(app, "record", kRecordAbout);
   add_follow_options(command, options->follow);
   add_policy_options(command, options->follow);
   command.add_option("--out", options->out, "the file; zstd if its name ends in .zst")

@@ -23,7 +23,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kRepairAbout[] =
     "Repair a journal as far as possible without inventing records.\n\n"
     "  lapwing repair --bus ./es\n\n"
     "Restores second copies and indexes. Damaged records stay as they are, and their journal is\n"
@@ -109,7 +109,7 @@ int repair(const RepairOptions& options) {
 
 void add_repair(CLI::App& app, Run& run) {
   auto options = std::make_shared<RepairOptions>();
-  CLI::App& command = add_command(app, "repair", kAbout);
+  CLI::App& command = add_command(app, "repair", kRepairAbout);
   add_bus_option(command, options->bus);
   command
       .add_option("--journal", options->journal,

@@ -36,7 +36,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kServeAbout[] =
     "Serve what `top` shows to browsers and to Prometheus.\n\n"
     "  lapwing serve\n"
     "  lapwing serve --bus ./es --expect es:logger --listen 127.0.0.1:0   at a free port\n"
@@ -255,7 +255,7 @@ int serve(const ServeOptions& given) {
 
 void add_serve(CLI::App& app, Run& run) {
   auto options = std::make_shared<ServeOptions>();
-  CLI::App& command = add_command(app, "serve", kAbout);
+  CLI::App& command = add_command(app, "serve", kServeAbout);
   command
       .add_option("--bus", options->buses,
                   "directory of a bus; default: all buses shown (see --user)")

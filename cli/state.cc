@@ -42,7 +42,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr char kAbout[] =
+constexpr char kStateAbout[] =
     "Show the newest good checkpoint of a bus.\n\n"
     "  lapwing state --bus ./es                             which it is, and how old\n"
     "  lapwing state --bus ./es --fold latest --key ESH4    an instrument's last records\n"
@@ -274,7 +274,7 @@ int StateCommand::run() {
 
 void add_state(CLI::App& app, Run& run) {
   auto options = std::make_shared<StateOptions>();
-  CLI::App& command = add_command(app, "state", kAbout);
+  CLI::App& command = add_command(app, "state", kStateAbout);
   add_bus_option(command, options->bus);
   command
       .add_option("--fold", options->fold, "orders or latest (default: orders if the bus has them)")

@@ -23,7 +23,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kSubscribersAbout[] =
     "Show a bus's subscribers, how far behind each one is, and what it lost.\n\n"
     "  lapwing subscribers --bus ./es\n"
     "  lapwing subscribers --bus ./es --json\n"
@@ -110,7 +110,7 @@ int show_subscribers(const SubscribersOptions& options) {
 
 void add_subscribers(CLI::App& app, Run& run) {
   auto options = std::make_shared<SubscribersOptions>();
-  CLI::App& command = add_command(app, "subscribers", kAbout);
+  CLI::App& command = add_command(app, "subscribers", kSubscribersAbout);
   add_bus_option(command, options->bus);
   command.add_flag("--json", options->json, "print JSON");
   command

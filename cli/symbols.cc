@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr char kAbout[] =
+constexpr char kSymbolsAbout[] =
     "List the symbols of a bus and their instruments.\n\n"
     "  lapwing symbols --bus ./es\n"
     "  lapwing symbols --bus ./es ESH4 id:5930\n"
@@ -111,7 +111,7 @@ int show_symbols(const SymbolsOptions& options) {
 
 void add_symbols(CLI::App& app, Run& run) {
   auto options = std::make_shared<SymbolsOptions>();
-  CLI::App& command = add_command(app, "symbols", kAbout);
+  CLI::App& command = add_command(app, "symbols", kSymbolsAbout);
   command.add_option("--bus", options->bus, "directory of the bus")->type_name("DIR")->required();
   command.add_option("instrument", options->instruments, "only these; default: all")
       ->type_name("SYMBOL|id:N");

@@ -26,7 +26,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kTailAbout[] =
     "Follow a bus and show its records.\n\n"
     "  lapwing tail --bus ./es                           from now on, as text\n"
     "  lapwing tail --bus ./es --from oldest --count 10  the ten oldest\n"
@@ -229,7 +229,7 @@ int Tail::run() {
 
 void add_tail(CLI::App& app, Run& run) {
   auto options = std::make_shared<TailOptions>();
-  CLI::App& command = add_command(app, "tail", kAbout);
+  CLI::App& command = add_command(app, "tail", kTailAbout);
   add_follow_options(command, options->follow);
   add_journal_option(command, options->follow);
   add_policy_options(command, options->follow);

@@ -33,7 +33,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kTopAbout[] =
     "Watch the buses of this machine: what they do, who is behind, who lost records.\n\n"
     "  lapwing top\n"
     "  lapwing top --user 1000               also the buses of user 1000\n"
@@ -249,7 +249,7 @@ int run_top(const TopOptions& options) {
 
 void add_top(CLI::App& app, Run& run) {
   auto options = std::make_shared<TopOptions>();
-  CLI::App& command = add_command(app, "top", kAbout);
+  CLI::App& command = add_command(app, "top", kTopAbout);
   command
       .add_option("--bus", options->buses,
                   "directory of a bus; default: all buses shown (see --user)")

@@ -18,7 +18,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kAbout[] =
+constexpr char kVerifyAbout[] =
     "Check every header, checksum and stamp of a bus's journal, and that a publisher can start.\n\n"
     "  lapwing verify --bus ./es\n"
     "  lapwing verify --bus ./es --json\n\n"
@@ -58,7 +58,7 @@ int verify(const VerifyOptions& options) {
 
 void add_verify(CLI::App& app, Run& run) {
   auto options = std::make_shared<VerifyOptions>();
-  CLI::App& command = add_command(app, "verify", kAbout);
+  CLI::App& command = add_command(app, "verify", kVerifyAbout);
   add_bus_option(command, options->bus);
   command.add_flag("--json", options->json, "print JSON");
   command.callback([options, &run] { run = [options] { return verify(*options); }; });

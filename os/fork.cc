@@ -34,17 +34,17 @@ namespace {
 
 constexpr std::size_t kBitsPerWord = 64;
 
-// An object that was left to the parent.
-struct Left {
-  void* object;
-  Left* next;
-};
-
 }  // namespace
 
 // One a process. Constant-initialised and never destroyed: statics of the program, and threads at
 // its end, may use it.
 struct ForkRegistry {
+  // An object that was left to the parent.
+  struct Left {
+    void* object;
+    Left* next;
+  };
+
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t held_no_more = PTHREAD_COND_INITIALIZER;
   std::size_t holds = 0;
@@ -168,7 +168,7 @@ ForkWatch::~ForkWatch() {
 }
 
 void leave_to_parent(void* object) {
-  auto* const left = new Left{object, nullptr};
+  auto* const left = new ForkRegistry::Left{object, nullptr};
   registry.lock();
   left->next = registry.left;
   registry.left = left;

@@ -20,8 +20,8 @@ namespace lapwing {
 namespace {
 
 constexpr int kNumaNodesMax = 1024;  // no kernel is built for more
-constexpr int kBitsPerWord = sizeof(unsigned long) * CHAR_BIT;
-using NodeMask = std::array<unsigned long, kNumaNodesMax / kBitsPerWord>;
+constexpr int kBitsPerMaskWord = sizeof(unsigned long) * CHAR_BIT;
+using NodeMask = std::array<unsigned long, kNumaNodesMax / kBitsPerMaskWord>;
 
 constexpr char kNodes[] = "/sys/devices/system/node/";
 
@@ -83,7 +83,7 @@ absl::Status bind_to_numa_node(boost::interprocess::mapped_region& region, int n
   if (absl::Status status = check_node(node); !status.ok()) return status;
   NodeMask nodes{};
   const auto bit = static_cast<std::size_t>(node);
-  nodes[bit / kBitsPerWord] = 1UL << (bit % kBitsPerWord);
+  nodes[bit / kBitsPerMaskWord] = 1UL << (bit % kBitsPerMaskWord);
   if (mbind(region.get_address(), region.get_size(), MPOL_BIND, nodes) == 0) {
     return absl::OkStatus();
   }

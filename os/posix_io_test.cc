@@ -61,22 +61,22 @@ TEST_CASE("What is written at an offset is read there, and a read ends at the en
 }
 
 TEST_CASE("A hole gives its space back, reads as zeros and keeps the file's size") {
-  constexpr std::uint64_t kBytes = 1024 * 1024;
+  constexpr std::uint64_t kFileBytes = 1024 * 1024;
   const TemporaryDirectory directory;
   PosixDisk disk;
   const auto file = open_file(disk, directory / "f", {.mode = OpenMode::kCreate});
   REQUIRE(file.ok());
-  std::string bytes(kBytes, 'x');
+  std::string bytes(kFileBytes, 'x');
   REQUIRE(disk.write_at(file->get(), 0, bytes_of(bytes)).ok());
   REQUIRE(disk.sync(file->get()).ok());
-  CHECK(*disk.allocated_bytes(file->get()) >= kBytes);
-  const absl::Status punched = disk.punch_hole(file->get(), 4096, kBytes - 4096);
+  CHECK(*disk.allocated_bytes(file->get()) >= kFileBytes);
+  const absl::Status punched = disk.punch_hole(file->get(), 4096, kFileBytes - 4096);
   if (errno_of(punched) == EOPNOTSUPP) LAPWING_SKIP("needs a file system that can punch holes");
   REQUIRE(punched.ok());
-  CHECK(*disk.allocated_bytes(file->get()) <= kBytes / 2);
-  CHECK(*disk.size(file->get()) == kBytes);
-  REQUIRE(*disk.read_at(file->get(), 0, std::as_writable_bytes(std::span(bytes))) == kBytes);
-  CHECK(bytes == std::string(4096, 'x') + std::string(kBytes - 4096, '\0'));
+  CHECK(*disk.allocated_bytes(file->get()) <= kFileBytes / 2);
+  CHECK(*disk.size(file->get()) == kFileBytes);
+  REQUIRE(*disk.read_at(file->get(), 0, std::as_writable_bytes(std::span(bytes))) == kFileBytes);
+  CHECK(bytes == std::string(4096, 'x') + std::string(kFileBytes - 4096, '\0'));
 }
 
 TEST_CASE("Only a regular file is opened, and links are not followed") {

@@ -132,16 +132,16 @@ TEST_CASE("A publisher whose threads cannot be placed is refused before it makes
 }
 
 TEST_CASE("A queue whose workers cannot be placed is no queue for a publisher that asks for it") {
-  class UnplacedQueue final : public SynchronousWriteQueue {
+  class UnplacedTestQueue final : public SynchronousWriteQueue {
    public:
-    UnplacedQueue() : SynchronousWriteQueue("unplaced", run_request) {}
+    UnplacedTestQueue() : SynchronousWriteQueue("unplaced", run_request) {}
     absl::Status place_workers(const std::vector<unsigned>& cpus) override {
       return cpus.empty() ? absl::OkStatus() : make_error(Errc::kUnsupported, "it cannot");
     }
   };
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
-  options.make_queue = [] { return std::make_unique<UnplacedQueue>(); };
+  options.make_queue = [] { return std::make_unique<UnplacedTestQueue>(); };
   options.threads.cpus = this_thread().cpus();
   CHECK(errc_of(closing(open_with_seams(options)).status()) == Errc::kUnsupported);
   options.threads.cpus.clear();

@@ -22,6 +22,7 @@
 #include "snapshot/bus_directory.h"
 #include "testing/came.h"
 #include "testing/journal_fixture.h"
+#include "testing/open_descriptors.h"
 #include "testing/quiet_publisher.h"
 #include "testing/ring_spec.h"
 
@@ -412,13 +413,5 @@ struct CaughtUp {
 };
 
 using Lines = std::vector<std::string>;
-
-inline std::size_t open_descriptors() {
-  std::size_t count = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    ++count;
-  }
-  return count;
-}
 
 }  // namespace lapwing

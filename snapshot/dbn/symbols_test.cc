@@ -91,9 +91,9 @@ TEST_CASE("A date ends at midnight UTC") {
   Symbols symbols;
   symbols.add({"OLD", 1, 20240101, 20240103});
   symbols.add({"NEW", 1, 20240103, 20240105});
-  constexpr std::uint64_t kJan3 = 1'704'240'000'000'000'000;  // 00:00
-  CHECK(symbols.symbol(1, kJan3 - 1) == "OLD");
-  CHECK(symbols.symbol(1, kJan3) == "NEW");
+  constexpr std::uint64_t kJanuary3 = 1'704'240'000'000'000'000;  // 00:00
+  CHECK(symbols.symbol(1, kJanuary3 - 1) == "OLD");
+  CHECK(symbols.symbol(1, kJanuary3) == "NEW");
 }
 
 TEST_CASE("DBN metadata maps symbols to instruments, or instruments to symbols") {

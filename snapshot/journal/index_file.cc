@@ -13,7 +13,7 @@
 namespace lapwing {
 namespace {
 
-constexpr std::size_t kEntriesPerRead = 2048;
+constexpr std::size_t kTimesPerRead = 2048;
 
 struct IndexExtent {
   bool missing = false;
@@ -33,8 +33,8 @@ absl::StatusOr<IndexExtent> for_each_entry(
   if (!size.ok()) return size.status();
   const std::uint64_t written = *size / sizeof(TimeEntry);
   const std::uint64_t count = std::min(written, index_entries_max(files.geometry));
-  std::vector<TimeEntry> chunk(kEntriesPerRead);
-  for (std::uint64_t begin = 0; begin < count; begin += kEntriesPerRead) {
+  std::vector<TimeEntry> chunk(kTimesPerRead);
+  for (std::uint64_t begin = 0; begin < count; begin += kTimesPerRead) {
     const auto read = files.disk->read_at(file->get(), begin * sizeof(TimeEntry),
                                           std::as_writable_bytes(std::span(chunk)));
     if (!read.ok()) return read.status();

@@ -16,7 +16,7 @@
 namespace lapwing {
 namespace {
 
-constexpr std::size_t kEntriesPerRead = 256;
+constexpr std::size_t kSessionsPerRead = 256;
 
 enum class EntryState { kEmpty, kValid, kBad };
 
@@ -224,7 +224,7 @@ absl::Status SessionLog::load_entries() {
   }
   if (absl::Status fits = check_size(bytes); !fits.ok()) return fits;
   std::vector<SessionEntry> chunks[kCopies];
-  for (auto& chunk : chunks) chunk.resize(kEntriesPerRead);
+  for (auto& chunk : chunks) chunk.resize(kSessionsPerRead);
   bool at_end = false;
   const std::uint64_t begin = next_index_;
   for (std::uint64_t index = begin; index * kSessionEntryBytes < bytes; ++index) {
@@ -234,7 +234,7 @@ absl::Status SessionLog::load_entries() {
                                      " entries; use another bus directory, or move the journal "
                                      "away"));
     }
-    const std::size_t i = (index - begin) % kEntriesPerRead;
+    const std::size_t i = (index - begin) % kSessionsPerRead;
     for (std::size_t copy = 0; i == 0 && copy < kCopies; ++copy) {
       const absl::Status status = read_entries(*disk_, files_[copy], index, chunks[copy]);
       if (!status.ok()) return status;

@@ -9,7 +9,7 @@
 namespace lapwing {
 namespace {
 
-enum class Step { kGoOn, kBreak };
+enum class WalkStep { kGoOn, kBreak };
 
 // One segment's entries at a time.
 class Walk {
@@ -23,7 +23,7 @@ class Walk {
     entries_.resize(files.geometry.blocks_per_segment());
   }
 
-  absl::StatusOr<Step> segment(std::uint64_t segment, std::uint64_t first_block) {
+  absl::StatusOr<WalkStep> segment(std::uint64_t segment, std::uint64_t first_block) {
     const auto file = open_file(*files_.disk, files_.path(segment, "sum"), {OpenMode::kRead});
     const Errc code = errc_of(file.status());
     if (code == Errc::kNotFound || code == Errc::kNotALapwingFile) return missing(segment);
@@ -36,49 +36,49 @@ class Walk {
     const std::uint64_t base = segment * entries_.size();
     for (std::uint64_t block = std::max(base, first_block); block < base + entries_.size();
          ++block) {
-      if (files_.geometry.block_first(block) > through_) return Step::kBreak;
+      if (files_.geometry.block_first(block) > through_) return WalkStep::kBreak;
       if (block - base >= there) return cut_short(segment, *read);
-      if (take(segment, block, entries_[block - base]) == Step::kBreak) return Step::kBreak;
+      if (take(segment, block, entries_[block - base]) == WalkStep::kBreak) return WalkStep::kBreak;
     }
-    return Step::kGoOn;
+    return WalkStep::kGoOn;
   }
 
   SumWalk result() const { return result_; }
 
  private:
-  Step take(std::uint64_t segment, std::uint64_t block, const SumEntry& entry) {
+  WalkStep take(std::uint64_t segment, std::uint64_t block, const SumEntry& entry) {
     const JournalGeometry& geometry = files_.geometry;
     const Sequence first = geometry.block_first(block);
     switch (check_sum_entry(files_.journal_id, block, entry, geometry)) {
       case SumState::kEmpty:
-        return Step::kBreak;
+        return WalkStep::kBreak;
       case SumState::kDamaged:
         note({files_.path(segment, "sum"), sum_offset(geometry, block), first,
               first + geometry.block_slots() - 1, "the sum itself is damaged"});
-        return Step::kGoOn;
+        return WalkStep::kGoOn;
       case SumState::kValid:
         break;
     }
     const Sequence last = first + entry.count - 1;
     result_.durable = std::max(result_.durable, std::min(last, through_));
-    return entry.count == geometry.block_slots() ? Step::kGoOn : Step::kBreak;
+    return entry.count == geometry.block_slots() ? WalkStep::kGoOn : WalkStep::kBreak;
   }
 
   // A .jnl file is never without its companion, and only at the end is there no .jnl file.
-  Step missing(std::uint64_t segment) {
-    if (segments_.back() < segment) return Step::kBreak;
+  WalkStep missing(std::uint64_t segment) {
+    if (segments_.back() < segment) return WalkStep::kBreak;
     note({files_.path(segment, "sum"), 0, files_.geometry.segment_first(segment),
           files_.geometry.segment_last(segment), "the file is missing"});
-    return Step::kGoOn;
+    return WalkStep::kGoOn;
   }
 
   // It is unknown whether the missing part had sums. If the walk ends before it, it had none.
-  Step cut_short(std::uint64_t segment, std::uint64_t bytes) {
+  WalkStep cut_short(std::uint64_t segment, std::uint64_t bytes) {
     const std::uint64_t block = bytes / sizeof(SumEntry);
     const Sequence first = files_.geometry.segment_first(segment);
     note({files_.path(segment, "sum"), bytes, first + block * files_.geometry.block_slots(),
           files_.geometry.segment_last(segment), "the file is cut short"});
-    return Step::kGoOn;
+    return WalkStep::kGoOn;
   }
 
   void note(JournalDamage damage) {
@@ -105,7 +105,7 @@ absl::StatusOr<SumWalk> walk_sums(const JournalFiles& files,
        segment <= last_segment; ++segment) {
     const auto step = walk.segment(segment, geometry.block_of(first));
     if (!step.ok()) return step.status();
-    if (*step == Step::kBreak) break;
+    if (*step == WalkStep::kBreak) break;
   }
   return walk.result();
 }

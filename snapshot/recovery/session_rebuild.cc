@@ -18,7 +18,7 @@
 namespace lapwing {
 namespace {
 
-constexpr std::size_t kEntriesPerRead = 4096;
+constexpr std::size_t kSumsPerRead = 4096;
 
 // One directory of segments. A header is hostile until it is checked.
 class Inspection {
@@ -125,7 +125,7 @@ absl::StatusOr<bool> Inspection::find_newest_sum(std::uint64_t segment) {
   if (!file.ok()) return file.status();
   const JournalGeometry& geometry = journal_.geometry;
   const std::uint64_t base = segment * geometry.blocks_per_segment();
-  std::vector<SumEntry> entries(kEntriesPerRead);
+  std::vector<SumEntry> entries(kSumsPerRead);
   for (std::uint64_t at = 0; at < geometry.blocks_per_segment(); at += entries.size()) {
     std::fill(entries.begin(), entries.end(), SumEntry{});
     const auto read = disk_.read_at(file->get(), at * sizeof(SumEntry),
