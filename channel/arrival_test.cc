@@ -13,15 +13,13 @@
 namespace lapwing {
 namespace {
 
-using Kind = Arrival::Kind;
-
 TEST_CASE("wait_any takes replies, calls and one-way messages, each as it comes") {
   DuplexPair pair;
   const CallId asked = pair.call_taken("how much?");
   CHECK(pair.client().try_wait_any().error() == Errc::kWouldBlock);
   REQUIRE(pair.server().try_send(bytes_of("hint"), 7) == Errc::kOk);
   Result<Arrival> arrival = pair.client().try_wait_any();
-  REQUIRE(arrival->kind == Kind::kIncoming);
+  REQUIRE(arrival->kind == Arrival::Kind::kIncoming);
   CHECK(arrival.ok());
   CHECK_FALSE(arrival->incoming.is_call());
   CHECK(arrival->incoming.type == 7);
@@ -29,17 +27,17 @@ TEST_CASE("wait_any takes replies, calls and one-way messages, each as it comes"
   CHECK(arrival->reply.error() == Errc::kWouldBlock);
   REQUIRE(pair.server().reply(asked, bytes_of("ten"), 6) == Errc::kOk);
   arrival = pair.client().wait_any(soon());
-  REQUIRE(arrival->kind == Kind::kReply);
+  REQUIRE(arrival->kind == Arrival::Kind::kReply);
   CHECK(arrival.ok());
   CHECK(arrival->reply->call == asked);
   CHECK(text_of(arrival->reply->payload) == "ten");
   const CallId its = *pair.server().try_start(bytes_of("and you?"), 8);
   arrival = pair.client().wait_any(soon());
-  REQUIRE(arrival->kind == Kind::kIncoming);
+  REQUIRE(arrival->kind == Arrival::Kind::kIncoming);
   CHECK(arrival->incoming.call == its);
   REQUIRE(pair.client().reply(its, bytes_of("fine"), 9) == Errc::kOk);
   arrival = pair.server().try_wait_any();
-  REQUIRE(arrival->kind == Kind::kReply);
+  REQUIRE(arrival->kind == Arrival::Kind::kReply);
   CHECK(text_of(arrival->reply->payload) == "fine");
 }
 
@@ -60,7 +58,7 @@ TEST_CASE("Of replies and messages that have both come, wait_any takes them in t
     REQUIRE(pair.server().reply(calls[i], {}, i) == Errc::kOk);
   }
   for (std::uint32_t i = 0; i < kEach; ++i) REQUIRE(pair.server().try_send({}, i) == Errc::kOk);
-  std::optional<Kind> last;
+  std::optional<Arrival::Kind> last;
   std::uint32_t replies = 0;
   std::uint32_t messages = 0;
   while (replies + messages < 2 * kEach) {
@@ -68,7 +66,7 @@ TEST_CASE("Of replies and messages that have both come, wait_any takes them in t
     REQUIRE(arrival.ok());
     CHECK(last != arrival->kind);
     last = arrival->kind;
-    if (arrival->kind == Kind::kReply) {
+    if (arrival->kind == Arrival::Kind::kReply) {
       CHECK(arrival->reply->type == replies++);
     } else {
       CHECK(arrival->incoming.type == messages++);
@@ -83,12 +81,12 @@ TEST_CASE("A call that expires ends, although messages never cease to come") {
   for (int i = 0; i < 3; ++i) REQUIRE(pair.server().try_send({}, 0) == Errc::kOk);
   int messages = 0;
   Result<Arrival> arrival = pair.client().try_wait_any();
-  for (; arrival->kind == Kind::kIncoming && messages < 10; ++messages) {
+  for (; arrival->kind == Arrival::Kind::kIncoming && messages < 10; ++messages) {
     REQUIRE(pair.server().try_send({}, 0) == Errc::kOk);
     arrival = pair.client().try_wait_any();
   }
   CHECK(messages < 2);
-  REQUIRE(arrival->kind == Kind::kReply);
+  REQUIRE(arrival->kind == Arrival::Kind::kReply);
   CHECK(arrival->reply.error() == Errc::kTimedOut);
   CHECK(arrival->reply->call == call);
   CHECK(pair.client().finish(call).error() == Errc::kMisuse);  // it has ended
@@ -98,7 +96,7 @@ TEST_CASE("A call's own deadline ends a wait for anything") {
   DuplexPair pair({.wait = WaitStrategy::kPark});
   const CallId call = pair.call_taken("slow", std::chrono::milliseconds(20));
   const Result<Arrival> arrival = pair.client().wait_any(soon());
-  REQUIRE(arrival->kind == Kind::kReply);
+  REQUIRE(arrival->kind == Arrival::Kind::kReply);
   CHECK(arrival->reply.error() == Errc::kTimedOut);
   CHECK(arrival->reply->call == call);
   CHECK(pair.client().try_wait_any().error() == Errc::kWouldBlock);
@@ -111,7 +109,7 @@ TEST_CASE("A reply and a message each end a sleep for anything") {
   Result<Arrival> arrival = while_it_waits([&] { return pair.client().wait_any(soon()); },
                                            [&] { sent = pair.server().reply(call, {}, 2); });
   CHECK(sent == Errc::kOk);
-  CHECK(arrival->kind == Kind::kReply);
+  CHECK(arrival->kind == Arrival::Kind::kReply);
   arrival = while_it_waits([&] { return pair.client().wait_any(soon()); },
                            [&] { sent = pair.server().try_send({}, 3); });
   CHECK(sent == Errc::kOk);
@@ -141,7 +139,7 @@ TEST_CASE("What had come before the end is taken, then each call ends, then the 
   for (const CallId call : pending) {
     const Result<Arrival> arrival = pair.client().wait_any(soon());
     CHECK(arrival.ok());
-    REQUIRE(arrival->kind == Kind::kReply);
+    REQUIRE(arrival->kind == Arrival::Kind::kReply);
     CHECK(arrival->reply.error() == Errc::kClosed);
     CHECK(arrival->reply->call == call);
   }

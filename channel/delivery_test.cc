@@ -7,12 +7,11 @@
 
 #include "testing/child_process.h"
 #include "testing/duplex_fixture.h"
+#include "testing/far_deadline.h"
 #include "testing/listening_child.h"
 
 namespace lapwing {
 namespace {
-
-constexpr Deadline kPast = Deadline::at_monotonic_ns(1);
 
 TEST_CASE("The request of a call that expires was sent, and then taken") {
   DuplexPair pair;

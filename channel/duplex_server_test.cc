@@ -18,6 +18,7 @@
 #include "lapwing/detail/channel_layout.h"
 #include "testing/channel_fixture.h"
 #include "testing/child_process.h"
+#include "testing/far_deadline.h"
 #include "testing/is_readable.h"
 #include "testing/waiting_call.h"
 
@@ -26,7 +27,6 @@ namespace {
 
 using Kind = ServerEvent::Kind;
 
-constexpr Deadline kPast = Deadline::at_monotonic_ns(1);
 constexpr std::size_t kLarge = 400;  // two of them fill a channel
 const ChannelOptions kSmallDuplex{
     .capacity = 1024, .message_bytes_max = kLarge, .wait = WaitStrategy::kPark};

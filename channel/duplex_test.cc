@@ -13,11 +13,11 @@
 #include "lapwing/duplex.h"
 #include "testing/channel_fixture.h"
 #include "testing/duplex_fixture.h"
+#include "testing/far_deadline.h"
 
 namespace lapwing {
 namespace {
 
-constexpr Deadline kPast = Deadline::at_monotonic_ns(1);
 constexpr std::uint32_t kWindow = 64;
 
 std::string number(std::uint64_t n) {
@@ -42,25 +42,25 @@ struct Price {
   std::int64_t price;
   std::int64_t size;
 };
-enum class Kind : std::uint32_t { kAsk = 7, kPrice = 8, kHint = 9 };
+enum class Topic : std::uint32_t { kAsk = 7, kPrice = 8, kHint = 9 };
 
 TEST_CASE("Structs and types of an enumeration are sent and taken as they are") {
   DuplexPair pair;
-  const Result<CallId> started = pair.client().try_start(Ask{17}, Kind::kAsk);
+  const Result<CallId> started = pair.client().try_start(Ask{17}, Topic::kAsk);
   REQUIRE(started.ok());
   const Result<Incoming> in = pair.server().try_next();
-  CHECK(in->is(Kind::kAsk));
-  CHECK_FALSE(in->is(Kind::kHint));
+  CHECK(in->is(Topic::kAsk));
+  CHECK_FALSE(in->is(Topic::kHint));
   CHECK_FALSE(in->as<Price>());  // of another size
   REQUIRE(in->as<Ask>());
   CHECK(in->as<Ask>()->instrument == 17);
-  REQUIRE(pair.server().reply(in->call, Price{-5, 3}, Kind::kPrice) == Errc::kOk);
+  REQUIRE(pair.server().reply(in->call, Price{-5, 3}, Topic::kPrice) == Errc::kOk);
   const Result<Reply> reply = pair.client().finish(*started);
-  CHECK(reply->is(Kind::kPrice));
+  CHECK(reply->is(Topic::kPrice));
   REQUIRE(reply->as<Price>());
   CHECK(reply->as<Price>()->price == -5);
-  REQUIRE(pair.server().try_send(Ask{4}, Kind::kHint) == Errc::kOk);
-  CHECK(pair.client().try_next()->is(Kind::kHint));
+  REQUIRE(pair.server().try_send(Ask{4}, Topic::kHint) == Errc::kOk);
+  CHECK(pair.client().try_next()->is(Topic::kHint));
 }
 
 TEST_CASE("An error, and what did not come, is no struct") {
@@ -70,8 +70,8 @@ TEST_CASE("An error, and what did not come, is no struct") {
   const Result<Reply> error = pair.client().finish(call);
   REQUIRE(error->payload.size() == sizeof(Ask));
   CHECK_FALSE(error->as<Ask>());
-  CHECK_FALSE(error->is(static_cast<Kind>(0)));
-  const Result<Reply> late = pair.client().call(Ask{1}, Kind::kAsk, kPast);
+  CHECK_FALSE(error->is(static_cast<Topic>(0)));
+  const Result<Reply> late = pair.client().call(Ask{1}, Topic::kAsk, kPast);
   CHECK(late.error() == Errc::kTimedOut);
   CHECK_FALSE(late->as<Ask>());
   CHECK_FALSE(pair.client().try_next()->as<Ask>());

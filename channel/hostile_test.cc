@@ -18,7 +18,7 @@ namespace lapwing {
 namespace {
 
 constexpr std::uint64_t kVariantsPerRing = 500;
-constexpr std::size_t kBatchMax = 40;
+constexpr std::size_t kPeekMax = 40;
 constexpr std::uint64_t kRacesMax = 1'000'000'000;  // by then what was waited for never comes
 constexpr std::byte kCanary{0xa5};
 
@@ -120,7 +120,7 @@ const char* read_variant(FrameReader& reader, const GuardedMemory& memory,
   const Judge judge(memory.bytes(), geometry);
   Message message;
   message.end = reader.position();
-  const std::uint64_t wanted = 1 + random.below(kBatchMax);
+  const std::uint64_t wanted = 1 + random.below(kPeekMax);
   std::uint64_t count = 0;
   while (count < wanted) {
     const ChannelPosition from = message.end;

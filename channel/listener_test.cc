@@ -24,16 +24,13 @@
 #include "testing/child_process.h"
 #include "testing/other_user.h"
 #include "testing/raw_channel_peer.h"
+#include "testing/status_text.h"
 
 namespace lapwing {
 namespace {
 
 std::string path_in(const TemporaryDirectory& directory) {
   return directory.file("channel.sock");
-}
-
-bool says(const absl::Status& status, const std::string& words) {
-  return status.message().find(words) != absl::string_view::npos;
 }
 
 // Everything about a name that a listener which is refused must leave alone.

@@ -11,19 +11,16 @@
 #include "proto/channel_frames.h"
 #include "testing/channel_fixture.h"
 #include "testing/other_user.h"
+#include "testing/status_text.h"
 
 namespace lapwing {
 namespace {
 
-const ChannelOptions kSmall{.capacity = 1024, .message_bytes_max = 100};
-
-bool says(const absl::Status& status, const std::string& words) {
-  return status.message().find(words) != absl::string_view::npos;
-}
+const ChannelOptions kSmallest{.capacity = 1024, .message_bytes_max = 100};
 
 std::future<absl::StatusOr<ChannelProducer>> connect_aside(const std::string& path) {
   return std::async(std::launch::async,
-                    [path] { return ChannelProducer::connect(path, kSmall, soon()); });
+                    [path] { return ChannelProducer::connect(path, kSmallest, soon()); });
 }
 
 std::future<absl::StatusOr<ChannelListener>> take_over_aside(const std::string& path) {
@@ -32,7 +29,7 @@ std::future<absl::StatusOr<ChannelListener>> take_over_aside(const std::string& 
 }
 
 void check_serves(ChannelListener& listener, std::future<absl::StatusOr<ChannelProducer>> client) {
-  auto consumer = ChannelConsumer::accept(listener, kSmall, soon());
+  auto consumer = ChannelConsumer::accept(listener, kSmallest, soon());
   auto producer = client.get();
   INFO(consumer.status() << ' ' << producer.status());
   REQUIRE(consumer.ok());
@@ -91,7 +88,7 @@ struct Old {
 TEST_CASE("A successor serves everybody who waits, and the old one goes on with its peer") {
   Old old;
   auto first = connect_aside(old.path);
-  auto consumer = ChannelConsumer::accept(*old.listener, kSmall, soon());
+  auto consumer = ChannelConsumer::accept(*old.listener, kSmallest, soon());
   auto producer = first.get();
   REQUIRE(consumer.ok());
   REQUIRE(producer.ok());
@@ -105,11 +102,11 @@ TEST_CASE("A successor serves everybody who waits, and the old one goes on with 
   auto next = taking.get();
   REQUIRE(next.ok());
   CHECK(says(old.listener->tend(), "was handed over to a new process"));
-  const auto refused = ChannelConsumer::accept(*old.listener, kSmall, soon());
+  const auto refused = ChannelConsumer::accept(*old.listener, kSmallest, soon());
   CHECK(errc_of(refused.status()) == Errc::kClosed);
 
   for (std::size_t i = 0; i < waiting.size(); ++i) {
-    auto served = ChannelConsumer::accept(*next, kSmall, soon());
+    auto served = ChannelConsumer::accept(*next, kSmallest, soon());
     INFO(served.status());
     CHECK(served.ok());
   }
@@ -203,7 +200,7 @@ TEST_CASE("A successor that asks right after another one is heard while peers ar
            send_frame(successor.fd.get(), make_frame<TakenOverFrame>(FrameType::kTakenOver)) ==
                SendOutcome::kSent;
   });
-  const auto accepted = ChannelConsumer::accept(*old.listener, kSmall, soon());
+  const auto accepted = ChannelConsumer::accept(*old.listener, kSmallest, soon());
   CHECK(errc_of(accepted.status()) == Errc::kClosed);
   CHECK(taking.get());
   CHECK(old.listener->handed_over());

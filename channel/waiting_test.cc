@@ -12,6 +12,7 @@
 
 #include "lapwing/duplex.h"
 #include "testing/channel_fixture.h"
+#include "testing/far_deadline.h"
 #include "testing/is_readable.h"
 #include "testing/process_descriptors.h"
 #include "testing/skip.h"
@@ -20,11 +21,10 @@
 namespace lapwing {
 namespace {
 
-constexpr Deadline kPast = Deadline::at_monotonic_ns(1);
 constexpr std::chrono::milliseconds kShort{1};
-constexpr std::size_t kLarge = 400;  // two of them fill the channel
+constexpr std::size_t kHalf = 400;  // two of them fill the channel
 const ChannelOptions kParks{
-    .capacity = 1024, .message_bytes_max = kLarge, .wait = WaitStrategy::kPark};
+    .capacity = 1024, .message_bytes_max = kHalf, .wait = WaitStrategy::kPark};
 
 // Calls from when another thread sleeps in `end` until it is answered with misuse.
 template <typename End, typename Call>
@@ -62,13 +62,13 @@ TEST_CASE("A call that overlaps one that sleeps is misuse, and disturbs nothing"
   if (kThreadSanitizer) LAPWING_SKIP("the misuse is a data race, which a sanitizer reports");
   ChannelPair pair(kParks);
   SECTION("of a producer that waits for room") {
-    const std::string large(kLarge, 'x');
+    const std::string large(kHalf, 'x');
     while (pair.producer().try_send(bytes_of(large), 1).ok()) {
     }
     auto waiting =
-        std::async(std::launch::async, [&] { return pair.producer().claim(kLarge, soon()); });
-    CHECK(comes_to_misuse(pair.producer(),
-                          [&] { return pair.producer().try_claim(kLarge).error(); }));
+        std::async(std::launch::async, [&] { return pair.producer().claim(kHalf, soon()); });
+    CHECK(
+        comes_to_misuse(pair.producer(), [&] { return pair.producer().try_claim(kHalf).error(); }));
     CHECK(pair.producer().status().ok());
     for (int i = 0; i < 2; ++i) {
       REQUIRE(pair.consumer().try_peek().error() == Errc::kOk);
@@ -76,8 +76,8 @@ TEST_CASE("A call that overlaps one that sleeps is misuse, and disturbs nothing"
     }
     const auto claim = waiting.get();
     CHECK(claim.ok());
-    CHECK(claim->size() == kLarge);
-    REQUIRE(pair.producer().commit(kLarge, 2) == Errc::kOk);
+    CHECK(claim->size() == kHalf);
+    REQUIRE(pair.producer().commit(kHalf, 2) == Errc::kOk);
     CHECK(pair.consumer().peek(soon())->type == 2);
   }
   SECTION("of a consumer that waits for a message") {
@@ -137,11 +137,11 @@ TEST_CASE("interrupt ends the wait under way, or the next, once") {
   options.wait = strategy;
   SECTION("of a producer that claims") {
     ChannelPair pair(options);
-    const std::string large(kLarge, 'x');
+    const std::string large(kHalf, 'x');
     while (pair.producer().try_send(bytes_of(large), 1).ok()) {
     }
     check_interrupt(
-        [&](Deadline deadline) { return pair.producer().claim(kLarge, deadline).error(); },
+        [&](Deadline deadline) { return pair.producer().claim(kHalf, deadline).error(); },
         [&] { pair.producer().interrupt(); });
     CHECK(pair.producer().status().ok());
     REQUIRE(pair.consumer().try_peek().error() == Errc::kOk);
@@ -172,10 +172,10 @@ TEST_CASE("interrupt ends the wait under way, or the next, once") {
 }
 
 TEST_CASE("A deadline of now that finds nothing would block, and one that passes has timed out") {
-  const std::string large(kLarge, 'x');
+  const std::string large(kHalf, 'x');
   const std::array<Outgoing, 1> batch = {Outgoing{bytes_of(large), 1}};
   std::array<Message, 1> messages;
-  std::array<std::byte, kLarge> buffer;
+  std::array<std::byte, kHalf> buffer;
   const TemporaryDirectory directory;
   auto [duplex, other] = make_ends<Duplex, Duplex>(directory.file("duplex.sock"), kParks, kParks);
   REQUIRE(duplex.try_start({}, 0).error() == Errc::kOk);
@@ -190,7 +190,7 @@ TEST_CASE("A deadline of now that finds nothing would block, and one that passes
     CHECK(pair.consumer().receive(buffer, deadline).error() == nothing);
     while (pair.producer().try_send(bytes_of(large), 1).ok()) {
     }
-    CHECK(pair.producer().claim(kLarge, deadline).error() == nothing);
+    CHECK(pair.producer().claim(kHalf, deadline).error() == nothing);
     CHECK(pair.producer().send(bytes_of(large), 1, deadline) == nothing);
     CHECK(pair.producer().send_batch(batch, deadline).error() == nothing);
     CHECK(pair.producer().drain(deadline) == nothing);

@@ -14,8 +14,6 @@
 namespace lapwing {
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
-
 // A bus that published 1,000 records before it was watched, and then 100 in each tenth of the first
 // second.
 class WatchedBus {
@@ -59,7 +57,7 @@ TEST_CASE("However often it is read, it does not ask so often that the publisher
   WatchedBus watched;
   watched.report(1'499);
   for (std::uint64_t i = 0; i < 10 * kFramesPerSecondMax; ++i) {
-    const BusReading reading = watched.read(kSecond + i * 1'000'000);
+    const BusReading reading = watched.read(kNsPerSecond + i * 1'000'000);
     INFO(i);
     REQUIRE(reading.subscribers.ok());
     REQUIRE(reading.subscribers->size() == 1);
@@ -70,10 +68,10 @@ TEST_CASE("However often it is read, it does not ask so often that the publisher
 TEST_CASE("A subscriber's delay is the time for which its next record has been published") {
   WatchedBus watched;
   watched.report(1'499);  // record 1,500 came half a second after the watch began
-  CHECK_FALSE(watched.only(5 * kSecond).is_far_behind());
-  const SubscriberReading reading = watched.only(10 * kSecond);
+  CHECK_FALSE(watched.only(5 * kNsPerSecond).is_far_behind());
+  const SubscriberReading reading = watched.only(10 * kNsPerSecond);
   CHECK(reading.status.lag == 501);
-  CHECK(reading.delay_ns == 10 * kSecond - kSecond / 2);
+  CHECK(reading.delay_ns == 10 * kNsPerSecond - kNsPerSecond / 2);
   CHECK_FALSE(reading.delay_is_longer);
   CHECK_FALSE(reading.status.is_stopped());
   CHECK(reading.is_far_behind());
@@ -81,7 +79,7 @@ TEST_CASE("A subscriber's delay is the time for which its next record has been p
 
 TEST_CASE("Who joins is not far behind, however old what it reads is") {
   SubscriberReading reading;
-  reading.delay_ns = 10 * kSecond;
+  reading.delay_ns = 10 * kNsPerSecond;
   reading.status.state = ClientState::kJoining;
   CHECK_FALSE(reading.is_far_behind());
   reading.status.state = ClientState::kFilling;
@@ -91,15 +89,15 @@ TEST_CASE("Who joins is not far behind, however old what it reads is") {
 TEST_CASE("Who was behind before the watch began has been longer than that") {
   WatchedBus watched;
   watched.report(999);
-  const SubscriberReading reading = watched.only(10 * kSecond);
-  CHECK(reading.delay_ns == 10 * kSecond);
+  const SubscriberReading reading = watched.only(10 * kNsPerSecond);
+  CHECK(reading.delay_ns == 10 * kNsPerSecond);
   CHECK(reading.delay_is_longer);
 }
 
 TEST_CASE("Who has everything has no delay, however long nothing has come") {
   WatchedBus watched;
   watched.report(2'000);
-  const SubscriberReading reading = watched.only(100 * kSecond);
+  const SubscriberReading reading = watched.only(100 * kNsPerSecond);
   CHECK(reading.status.lag == 0);
   CHECK(reading.delay_ns == 0);
 }
@@ -107,7 +105,7 @@ TEST_CASE("Who has everything has no delay, however long nothing has come") {
 TEST_CASE("What a subscriber has just said is held against the head that it saw") {
   WatchedBus watched;
   watched.report(1'499, 1'510);
-  const SubscriberReading reading = watched.only(10 * kSecond);
+  const SubscriberReading reading = watched.only(10 * kNsPerSecond);
   REQUIRE(reading.status.is_recent);
   CHECK(reading.status.lag == 11);
   CHECK(reading.delay_ns == 10'000'000);
@@ -116,27 +114,27 @@ TEST_CASE("What a subscriber has just said is held against the head that it saw"
 TEST_CASE("A lag that grows has a rate from the second reading on") {
   WatchedBus watched;
   watched.report(1'500);
-  CHECK(watched.only(kSecond).lag_rate == 0);
+  CHECK(watched.only(kNsPerSecond).lag_rate == 0);
   watched.bus.publish(300);
-  CHECK(watched.only(3 * kSecond).lag_rate == Approx(150));
-  CHECK(watched.only(5 * kSecond).lag_rate == Approx(0));
+  CHECK(watched.only(3 * kNsPerSecond).lag_rate == Approx(150));
+  CHECK(watched.only(5 * kNsPerSecond).lag_rate == Approx(0));
 }
 
 TEST_CASE("A bus is followed from one publisher to the next") {
   WatchedBus watched;
-  BusReading reading = watched.read(kSecond);
+  BusReading reading = watched.read(kNsPerSecond);
   CHECK(reading.name == "test");
   CHECK(reading.state == PublisherState::kRunning);
   CHECK(reading.rate == Approx(1'000));
   REQUIRE(reading.ring.ok());
   CHECK(reading.ring->head == 2'000);
   watched.bus.close();
-  reading = watched.monitor.read(watched.began_ns + 2 * kSecond);
+  reading = watched.monitor.read(watched.began_ns + 2 * kNsPerSecond);
   CHECK(errc_of(reading.ring.status()) == Errc::kNotFound);
   CHECK(errc_of(reading.subscribers.status()) == Errc::kPublisherGone);
   watched.bus.start();
   watched.bus.publish(5);
-  reading = watched.read(4 * kSecond);
+  reading = watched.read(4 * kNsPerSecond);
   REQUIRE(reading.ring.ok());
   CHECK(reading.ring->head == 2'005);
   CHECK(reading.state == PublisherState::kRunning);
@@ -147,8 +145,8 @@ TEST_CASE("A bus is followed from one publisher to the next") {
 TEST_CASE("A publisher that is silent is not asked, and what its ring said last stays") {
   WatchedBus watched;
   watched.bus.beating = false;
-  store_heartbeat(watched.bus.ring->words(), monotonic_ns() - 5 * kSecond);
-  const BusReading reading = watched.monitor.read(watched.began_ns + 2 * kSecond);
+  store_heartbeat(watched.bus.ring->words(), monotonic_ns() - 5 * kNsPerSecond);
+  const BusReading reading = watched.monitor.read(watched.began_ns + 2 * kNsPerSecond);
   REQUIRE(reading.ring.ok());
   CHECK(reading.ring->head == 2'000);
   CHECK(reading.state == PublisherState::kSilent);

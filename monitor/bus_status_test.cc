@@ -21,6 +21,7 @@
 #include "testing/asked_bus.h"
 #include "testing/control_fixture.h"
 #include "testing/other_user.h"
+#include "testing/status_text.h"
 
 namespace lapwing {
 namespace {
@@ -32,10 +33,6 @@ BusStatus gather(TestBus& bus) {
   absl::StatusOr<BusStatus> status = try_gather(bus);
   REQUIRE(status.ok());
   return *std::move(status);
-}
-
-bool says(const absl::Status& status, const std::string& words) {
-  return status.message().find(words) != std::string::npos;
 }
 
 void overwrite(const std::string& path, const std::string& content) {

@@ -1,33 +1,32 @@
 #include "monitor/latency_window.h"
+#include "os/kernel.h"
 
 #include <catch2/catch.hpp>
 
 namespace lapwing {
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
-
 TEST_CASE("A report that is alone says nothing of the last minute") {
   LatencyWindow window;
   Latency latency;
   latency.age_ns.add(775'000'000);
-  CHECK_FALSE(window.add(kSecond, latency));
+  CHECK_FALSE(window.add(kNsPerSecond, latency));
 }
 
 TEST_CASE("What happened before the window is not in it") {
   LatencyWindow window;
   Latency latency;
   latency.age_ns.add(775'000'000, 1'000);  // at the start, for ever in the counts
-  window.add(kSecond, latency);
+  window.add(kNsPerSecond, latency);
   latency.age_ns.add(1'000, 10);
-  std::optional<RecentLatency> recent = window.add(31 * kSecond, latency);
+  std::optional<RecentLatency> recent = window.add(31 * kNsPerSecond, latency);
   REQUIRE(recent);
-  CHECK(recent->over_ns == 30 * kSecond);
+  CHECK(recent->over_ns == 30 * kNsPerSecond);
   CHECK(recent->age_ns.count() == 10);
   CHECK(recent->age_ns.percentile(0.99) < 2'000);
   for (std::uint64_t second = 36; second <= 91; second += 5) {
     latency.age_ns.add(2'000'000);
-    recent = window.add(second * kSecond, latency);
+    recent = window.add(second * kNsPerSecond, latency);
   }
   REQUIRE(recent);
   CHECK(recent->over_ns >= kLatencyWindowNs);
@@ -38,11 +37,11 @@ TEST_CASE("What happened before the window is not in it") {
 TEST_CASE("Ages beyond the last bucket keep the largest age") {
   LatencyWindow window;
   Latency latency;
-  window.add(kSecond, latency);
-  latency.age_ns.add(40 * kSecond);
-  const std::optional<RecentLatency> recent = window.add(2 * kSecond, latency);
+  window.add(kNsPerSecond, latency);
+  latency.age_ns.add(40 * kNsPerSecond);
+  const std::optional<RecentLatency> recent = window.add(2 * kNsPerSecond, latency);
   REQUIRE(recent);
-  CHECK(recent->age_ns.max() == 40 * kSecond);
+  CHECK(recent->age_ns.max() == 40 * kNsPerSecond);
 }
 
 }  // namespace

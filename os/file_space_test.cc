@@ -17,7 +17,7 @@
 namespace lapwing {
 namespace {
 
-constexpr std::uint64_t kBytes = 300 * kPageBytes;  // more than one write
+constexpr std::uint64_t kFileBytes = 300 * kPageBytes;  // more than one write
 
 UniqueFd make_file(const TemporaryDirectory& directory, int flags = 0) {
   return UniqueFd::opened_by([&] {
@@ -66,10 +66,10 @@ TEST_CASE("A descriptor with O_DIRECT gets zeros in whole pages, and what was th
     text = std::string(2 * kPageBytes, 'x');
   }
   if (!text.empty()) write_text(directory, text, 0);
-  REQUIRE(reserve_by_writing(fd.get(), kBytes) == 0);
-  CHECK(info_of(fd.get()).st_size == kBytes);
-  CHECK(is_allocated(fd.get(), kBytes));
-  CHECK(content(directory) == text + std::string(kBytes - text.size(), '\0'));
+  REQUIRE(reserve_by_writing(fd.get(), kFileBytes) == 0);
+  CHECK(info_of(fd.get()).st_size == kFileBytes);
+  CHECK(is_allocated(fd.get(), kFileBytes));
+  CHECK(content(directory) == text + std::string(kFileBytes - text.size(), '\0'));
 }
 
 TEST_CASE("A file without O_DIRECT may end anywhere") {
@@ -88,18 +88,18 @@ TEST_CASE("Holes are filled, and a longer file keeps its length") {
   const UniqueFd fd = make_file(directory);
   const std::string text = "record";
   write_text(directory, text, 100 * kPageBytes);
-  REQUIRE(::ftruncate(fd.get(), kBytes + 5) == 0);
-  if (is_allocated(fd.get(), kBytes)) LAPWING_SKIP("the temporary directory has no holes");
+  REQUIRE(::ftruncate(fd.get(), kFileBytes + 5) == 0);
+  if (is_allocated(fd.get(), kFileBytes)) LAPWING_SKIP("the temporary directory has no holes");
   const std::string before = content(directory);
-  REQUIRE(reserve_by_writing(fd.get(), kBytes) == 0);
-  CHECK(is_allocated(fd.get(), kBytes));
+  REQUIRE(reserve_by_writing(fd.get(), kFileBytes) == 0);
+  CHECK(is_allocated(fd.get(), kFileBytes));
   CHECK(content(directory) == before);
 }
 
 TEST_CASE("Without room the error is the disk's") {
   const UniqueFd full = UniqueFd::opened_by([] { return ::open("/dev/full", O_RDWR | O_CLOEXEC); });
   REQUIRE(full.valid());
-  CHECK(reserve_by_writing(full.get(), kBytes) == ENOSPC);
+  CHECK(reserve_by_writing(full.get(), kFileBytes) == ENOSPC);
 }
 
 }  // namespace lapwing

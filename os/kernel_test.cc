@@ -26,7 +26,6 @@
 namespace lapwing {
 namespace {
 
-constexpr std::uint64_t kMillisecond = 1'000'000;
 constexpr std::uint64_t kHour = 3'600'000'000'000;
 
 // One word of zero in shared memory, mapped for a reader and for a writer.
@@ -60,7 +59,7 @@ TEST_CASE("A sleep on several words says which one was woken") {
   const SharedWord words[3];
   std::vector<FutexWord> slept_on;
   for (const SharedWord& word : words) slept_on.push_back({word.reader(), 0});
-  const std::optional<std::size_t> timed_out = futex_wait_any(slept_on, kMillisecond);
+  const std::optional<std::size_t> timed_out = futex_wait_any(slept_on, kNsPerMs);
   if (!timed_out) LAPWING_SKIP("needs futex_waitv");
   CHECK(*timed_out == slept_on.size());
 
@@ -87,8 +86,8 @@ TEST_CASE("A futex wait ends at once when the word has changed") {
 TEST_CASE("A futex wait ends at its timeout, and not before") {
   const std::uint32_t word = 1;
   const std::uint64_t start = monotonic_ns();
-  futex_wait(&word, 1, 20 * kMillisecond);
-  CHECK(monotonic_ns() - start >= 20 * kMillisecond);
+  futex_wait(&word, 1, 20 * kNsPerMs);
+  CHECK(monotonic_ns() - start >= 20 * kNsPerMs);
 }
 
 TEST_CASE("Waking a word that nobody sleeps on wakes nobody") {
@@ -163,7 +162,7 @@ struct Crossing {
 
 // False if the other side has not come for a minute: it has ended.
 bool await(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
-  const std::uint64_t deadline_ns = monotonic_ns() + 60'000 * kMillisecond;
+  const std::uint64_t deadline_ns = monotonic_ns() + 60'000 * kNsPerMs;
   for (int spins = 1; word.load() != value; ++spins) {
     if (spins % 1024 != 0) continue;
     if (monotonic_ns() > deadline_ns) return false;
@@ -232,7 +231,7 @@ TEST_CASE("The membarrier between processes is a barrier for the one that does n
   std::uint32_t right_missed = 0;
   std::uint32_t both_missed = 0;
   // More rounds where others want the processors, until the two sides have met.
-  const std::uint64_t deadline_ns = monotonic_ns() + 60'000 * kMillisecond;
+  const std::uint64_t deadline_ns = monotonic_ns() + 60'000 * kNsPerMs;
   std::uint32_t round = 1;
   for (; round <= kRounds ||
          ((left_missed == 0 || right_missed == 0) && monotonic_ns() < deadline_ns);

@@ -20,10 +20,10 @@
 namespace lapwing {
 namespace {
 
-constexpr SocketKind kTestSocket{.name = "test socket",
-                                 .listener = "listener",
-                                 .place = "place",
-                                 .listener_gone = Errc::kPeerGone};
+constexpr SocketKind kLockedSocket{.name = "test socket",
+                                   .listener = "listener",
+                                   .place = "place",
+                                   .listener_gone = Errc::kPeerGone};
 
 bool exists(const std::string& path) {
   struct stat found{};
@@ -31,13 +31,13 @@ bool exists(const std::string& path) {
 }
 
 absl::StatusOr<UniqueFd> listen_alone(const std::string& path) {
-  const absl::StatusOr<ListenLock> lock = ListenLock::take(path, kTestSocket);
+  const absl::StatusOr<ListenLock> lock = ListenLock::take(path, kLockedSocket);
   if (!lock.ok()) return lock.status();
-  return listen_local(path, 0600, std::nullopt, kTestSocket);
+  return listen_local(path, 0600, std::nullopt, kLockedSocket);
 }
 
 Errc take_error(const std::string& path) {
-  return errc_of(ListenLock::take(path, kTestSocket).status());
+  return errc_of(ListenLock::take(path, kLockedSocket).status());
 }
 
 TEST_CASE("Of many who listen at once on a stale socket exactly one gets it, and keeps it") {
@@ -59,7 +59,7 @@ TEST_CASE("Of many who listen at once on a stale socket exactly one gets it, and
         if (listener.ok()) ++listening;
         if (errc_of(listener.status()) == Errc::kInUse) ++taken;
         all.arrive_and_wait();
-        if (listener.ok() && connect_local(path, far_deadline(), kTestSocket).ok()) ++connected;
+        if (listener.ok() && connect_local(path, far_deadline(), kLockedSocket).ok()) ++connected;
         all.arrive_and_wait();
       }
     });
@@ -82,7 +82,7 @@ TEST_CASE("Never two hold the lock of one path, although each removes its file")
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       for (int attempt = 0; attempt < 5'000; ++attempt) {
-        const auto lock = ListenLock::take(path, kTestSocket);
+        const auto lock = ListenLock::take(path, kLockedSocket);
         if (!lock.ok()) continue;
         ++taken;
         if (++holders != 1) ++crowded;
@@ -102,7 +102,7 @@ TEST_CASE("A lock file that a killed process has left is taken and removed") {
   const std::string path = directory.path() + "/test.sock";
   std::ofstream(path + ".lock") << "left";
   {
-    const auto lock = ListenLock::take(path, kTestSocket);
+    const auto lock = ListenLock::take(path, kLockedSocket);
     REQUIRE(lock.ok());
     CHECK(exists(path + ".lock"));
   }
@@ -112,10 +112,10 @@ TEST_CASE("A lock file that a killed process has left is taken and removed") {
 TEST_CASE("A lock that is held is waited for, and then named in the error") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/test.sock";
-  const auto held = ListenLock::take(path, kTestSocket);
+  const auto held = ListenLock::take(path, kLockedSocket);
   REQUIRE(held.ok());
   const std::uint64_t start_ns = monotonic_ns();
-  const absl::Status status = ListenLock::take(path, kTestSocket).status();
+  const absl::Status status = ListenLock::take(path, kLockedSocket).status();
   CHECK(monotonic_ns() - start_ns >= kListenLockWaitNs);
   CHECK(errc_of(status) == Errc::kInUse);
   CHECK_THAT(std::string(status.message()), Catch::Contains(path + ".lock"));

@@ -22,14 +22,14 @@ namespace {
 
 using Catch::Contains;
 
-constexpr std::size_t kBytes = 64 * 4096;
+constexpr std::size_t kNodeBytes = 64 * 4096;
 
 // A mapped memory file with no page yet.
 boost::interprocess::mapped_region new_memory() {
   const UniqueFd fd(memfd_create("lapwing-test", MFD_CLOEXEC));
   REQUIRE(fd.valid());
-  REQUIRE(ftruncate(fd.get(), kBytes) == 0);
-  auto region = map_file(fd.get(), MapAccess::kReadWrite, kBytes, "a memory file");
+  REQUIRE(ftruncate(fd.get(), kNodeBytes) == 0);
+  auto region = map_file(fd.get(), MapAccess::kReadWrite, kNodeBytes, "a memory file");
   REQUIRE(region.ok());
   return *std::move(region);
 }

@@ -36,7 +36,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-void create(PosixDisk& disk, const std::string& path) {
+void create_durably(PosixDisk& disk, const std::string& path) {
   const auto opened = disk.open(path, {.mode = OpenMode::kCreate, .permissions = 0600});
   REQUIRE(opened.ok());
   disk.close(*opened);
@@ -82,7 +82,7 @@ TEST_CASE("A hole gives its space back, reads as zeros and keeps the file's size
 TEST_CASE("Only a regular file is opened, and links are not followed") {
   const TemporaryDirectory directory;
   PosixDisk disk;
-  create(disk, directory / "f");
+  create_durably(disk, directory / "f");
   REQUIRE(::symlink("f", (directory / "link").c_str()) == 0);
   REQUIRE(::mkfifo((directory / "fifo").c_str(), 0600) == 0);
   REQUIRE(disk.make_directory(directory / "sub", 0700).ok());
@@ -101,7 +101,7 @@ TEST_CASE("A created file has the asked permissions whatever the umask") {
   const TemporaryDirectory directory;
   const mode_t before = ::umask(0077);
   PosixDisk disk(::getgid());
-  create(disk, directory / "f");
+  create_durably(disk, directory / "f");
   REQUIRE(disk.make_directory(directory / "d", 0700).ok());
   ::umask(before);
   struct stat status;
@@ -114,7 +114,7 @@ TEST_CASE("A created file has the asked permissions whatever the umask") {
 TEST_CASE("Names are listed, renamed and removed") {
   const TemporaryDirectory directory;
   PosixDisk disk;
-  create(disk, directory / "a");
+  create_durably(disk, directory / "a");
   REQUIRE(disk.rename(directory / "a", directory / "b").ok());
   CHECK(*disk.list(directory.path()) == std::vector<std::string>{"b"});
   CHECK(*disk.exists(directory / "b"));

@@ -12,7 +12,6 @@ namespace lapwing {
 namespace {
 
 constexpr std::uint64_t kNeverNs = UINT64_MAX;
-constexpr std::uint64_t kMillisecond = 1'000'000;
 
 std::unique_ptr<RingWords> running_words(Sequence head) {
   auto words = std::make_unique<RingWords>();
@@ -40,7 +39,7 @@ class ForbiddenWords {
 
 // True if the turn slept until its deadline, as only a park does.
 bool parks(Waiter& waiter, const RingWords& words, Sequence seen) {
-  const std::uint64_t deadline = monotonic_ns() + 20 * kMillisecond;
+  const std::uint64_t deadline = monotonic_ns() + 20 * kNsPerMs;
   waiter.turn(words, seen, deadline);
   return monotonic_ns() >= deadline;
 }

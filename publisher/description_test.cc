@@ -15,6 +15,7 @@
 #include "snapshot/schema/known_schemas.h"
 #include "testing/publisher_fixture.h"
 #include "testing/signal_record.h"
+#include "testing/status_text.h"
 
 namespace lapwing {
 namespace {
@@ -34,11 +35,6 @@ void run_session(const PublisherSetUp& options) {
 
 absl::Status refusal(const PublisherSetUp& options) {
   return closing(open_with_seams(options)).status();
-}
-
-bool says(const absl::Status& status, const std::string& words) {
-  UNSCOPED_INFO(status.ToString());
-  return std::string(status.message()).find(words) != std::string::npos;
 }
 
 BusDescription bus_of(const PublisherSetUp& options) {

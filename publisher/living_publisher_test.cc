@@ -16,7 +16,7 @@
 namespace lapwing {
 namespace {
 
-constexpr std::size_t kRecords = 100;
+constexpr std::size_t kLivingRecords = 100;
 
 std::vector<std::string> lock_files(const PublisherSetUp& options) {
   const std::string journal = options.directory + "/" + kJournalDirectoryName;
@@ -103,7 +103,7 @@ TEST_CASE("A second publisher is refused and changes nothing, even where the loc
   options.take_over_ns = 0;
   options.sync_interval = kOnRequest;  // no file changes by itself
   auto publisher = open_publisher(options);
-  REQUIRE(*publisher->publish_batch(bytes_of(records_from(1, kRecords))) == kRecords);
+  REQUIRE(*publisher->publish_batch(bytes_of(records_from(1, kLivingRecords))) == kLivingRecords);
   REQUIRE(publisher->flush(Deadline::at_monotonic_ns(monotonic_ns() + kHangNs)).ok());
   const std::string socket = options.directory + "/" + kControlSocketName;
   const std::string ring = read_bus_description(options.directory)->ring_path;
@@ -142,7 +142,8 @@ TEST_CASE("A second publisher is refused and changes nothing, even where the loc
   INFO(refusal);
   CHECK(refusal.find(witness) != std::string::npos);
   CHECK(changed(before, files_of(options)) == std::vector<std::string>());
-  CHECK(*publisher->publish_batch(bytes_of(records_from(kRecords + 1, 1))) == kRecords + 1);
+  CHECK(*publisher->publish_batch(bytes_of(records_from(kLivingRecords + 1, 1))) ==
+        kLivingRecords + 1);
 }
 
 TEST_CASE("Without a journal the socket and the ring tell that a publisher lives") {
@@ -160,9 +161,9 @@ TEST_CASE("A publisher that was closed is in nobody's way, though its object is 
   const TemporaryDirectory directory;
   PublisherSetUp options = options_for(directory);
   const auto first = open_publisher(options);
-  (void)first->publish_batch(bytes_of(records_from(1, kRecords)));
+  (void)first->publish_batch(bytes_of(records_from(1, kLivingRecords)));
   REQUIRE(first->close().ok());
-  CHECK(open_publisher(options)->first() == kRecords + 1);
+  CHECK(open_publisher(options)->first() == kLivingRecords + 1);
 }
 
 TEST_CASE("A publisher whose lock files were removed makes them again, and says so") {

@@ -24,10 +24,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kRecords = 100;
+constexpr std::size_t kObstructedRecords = 100;
 constexpr char kMetadata[] = "DBN of a feed";
 
-// A bus with a closed session of kRecords records.
+// A bus with a closed session of kObstructedRecords records.
 class ClosedBus {
  public:
   explicit ClosedBus(std::optional<Schema> schema = std::nullopt)
@@ -52,7 +52,7 @@ class ClosedBus {
     const auto publisher = closing(open_with_seams(options_));
     if (!publisher.ok()) return publisher.status();
     first_ = (*publisher)->first();
-    const auto records = records_from(first_, kRecords);
+    const auto records = records_from(first_, kObstructedRecords);
     if (!(*publisher)->publish_batch(bytes_of(records)).ok()) {
       return (*publisher)->last_error();
     }
@@ -217,7 +217,7 @@ TEST_CASE("Whatever a start refuses, verify reports and repair removes, and then
   CHECK(found.loses_records == spoilt.loses);
   if (spoilt.starts && GENERATE(true, false)) {
     REQUIRE(bus.start().ok());
-    CHECK(bus.first() == kRecords + 1);
+    CHECK(bus.first() == kObstructedRecords + 1);
     CHECK(bus.verify().is_clean());
     return;
   }
@@ -238,7 +238,7 @@ TEST_CASE("Whatever a start refuses, verify reports and repair removes, and then
   const absl::Status started = bus.start();
   INFO(started.ToString());
   REQUIRE(started.ok());
-  CHECK(bus.first() == (spoilt.loses ? 1 : kRecords + 1));
+  CHECK(bus.first() == (spoilt.loses ? 1 : kObstructedRecords + 1));
   CHECK((bus.verify().is_clean() || spoilt.loses));
 }
 
@@ -263,7 +263,7 @@ TEST_CASE("A description that is gone is restored from bus.json, or else its jou
   const absl::Status started = bus.start();
   INFO(started.ToString());
   REQUIRE(started.ok());
-  CHECK(bus.first() == (bus_file_is_kept ? kRecords + 1 : 1));
+  CHECK(bus.first() == (bus_file_is_kept ? kObstructedRecords + 1 : 1));
 }
 
 TEST_CASE("A directory in the place of kept metadata is reported, and set aside by repair") {

@@ -32,7 +32,7 @@ ThreadPlacement placement() {
   return {.cpus = {this_thread().cpus().back()}, .nice = kNice, .policy = SchedulingPolicy::kBatch};
 }
 
-void publish_durably(Publisher& publisher, std::uint64_t count) {
+void publish_and_flush(Publisher& publisher, std::uint64_t count) {
   const auto records = records_from(publisher.head() + 1, count);
   REQUIRE(publisher.publish_batch(bytes_of(records)).ok());
   REQUIRE(publisher.flush(std::chrono::seconds(60)).ok());
@@ -47,7 +47,7 @@ TEST_CASE("A publisher's threads have names and are placed, and its caller's thr
   PublisherSetUp options = options_for(directory);
   options.threads = placement();
   const ClosingPublisher publisher = open_publisher(options);
-  publish_durably(*publisher, 10);
+  publish_and_flush(*publisher, 10);
   CHECK(is_placed(thread_named("lapwing-service"), options.threads.cpus));
   CHECK(is_placed(thread_named("lapwing-file"), options.threads.cpus));
   CHECK(self.cpus() == cpus_before);
@@ -68,7 +68,7 @@ TEST_CASE("The workers of io_uring are placed too, and the caller's thread never
   options.threads = placement();
   const std::size_t own_workers = uring_workers_of(gettid()).size();  // of tests before this one
   const ClosingPublisher publisher = open_publisher(options);
-  publish_durably(*publisher, 4 * kCapacity);
+  publish_and_flush(*publisher, 4 * kCapacity);
   // Every sync is a worker's, and an idle one stays for some seconds.
   const std::vector<ProcessThread> workers = uring_workers_of(thread_named("lapwing-file").id);
   REQUIRE_FALSE(workers.empty());
@@ -84,7 +84,7 @@ TEST_CASE("Without a placement the threads are as the caller's, which has no wor
   const TemporaryDirectory directory;
   const std::size_t own_workers = uring_workers_of(gettid()).size();  // of tests before this one
   const ClosingPublisher publisher = open_publisher(options_for(directory));
-  publish_durably(*publisher, 4 * kCapacity);
+  publish_and_flush(*publisher, 4 * kCapacity);
   for (const char* const name : {"lapwing-service", "lapwing-file"}) {
     const ProcessThread thread = thread_named(name);
     CHECK(thread.cpus() == this_thread().cpus());

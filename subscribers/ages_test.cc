@@ -21,15 +21,15 @@ namespace {
 
 constexpr std::uint32_t kSentAt = 8;
 
-struct Record {
+struct AgedRecord {
   std::uint64_t words[7];
 };
-static_assert(sizeof(Record) == 56);
+static_assert(sizeof(AgedRecord) == 56);
 
 Schema timed() {
   return {"desk.timed",
           1,
-          sizeof(Record),
+          sizeof(AgedRecord),
           {{"number", FieldType::kUInt64, 0, 8},
            {"sent", FieldType::kUInt64, kSentAt, 8, FieldUnit::kUtcNs, FieldRole::kPublishTime},
            {"rest", FieldType::kBytes, 16, 40}}};
@@ -97,7 +97,7 @@ class Reading {
       if (batch->count > 0) last_ = batch->first + batch->count - 1;
       return;
     }
-    Record record{};
+    AgedRecord record{};
     const Result<Sequence> taken =
         way == Way::kTake
             ? subscriber_.read_one(record, Deadline::now())
@@ -110,7 +110,7 @@ class Reading {
   Subscriber& subscriber_;
   const Way way_;
   std::size_t turn_ = 0;
-  std::vector<std::byte> rows_ = std::vector<std::byte>(50 * sizeof(Record));
+  std::vector<std::byte> rows_ = std::vector<std::byte>(50 * sizeof(AgedRecord));
   Sequence last_ = 0;
 };
 
@@ -149,7 +149,7 @@ TEST_CASE("What waits for a record that is measured gets it, in every way to wai
   Trace trace(bus, options);
   REQUIRE(trace.until(EventKind::kCaughtUp));
   trace.until_quiet();
-  Record record{};
+  AgedRecord record{};
   for (Sequence n = 11; n < 15; ++n) {
     CHECK(trace.subscriber.read_one(record, std::chrono::microseconds(200)).error() ==
           Errc::kTimedOut);
@@ -174,7 +174,7 @@ TEST_CASE("A record that comes while a call spins is measured as any other") {
   REQUIRE(trace.until(EventKind::kCaughtUp));
   trace.until_quiet();
   for (Sequence n = 11; n < 15; ++n) {
-    Record record{};
+    AgedRecord record{};
     const Result<Sequence> taken =
         while_it_waits([&] { return trace.subscriber.read_one(record, std::chrono::seconds(60)); },
                        [&] { bus.publish(1); });
@@ -197,7 +197,7 @@ TEST_CASE("The path is open for the records between two that are measured") {
   const detail::ReadPath& path = static_cast<Follower*>(source)->path();
   CHECK(path.limit == 15);
   bus.publish(5);
-  Record record{};
+  AgedRecord record{};
   for (Sequence n = 11; n < 15; ++n) {
     CHECK(path.next < path.limit);
     CHECK(*trace.subscriber.read_one(record, Deadline::now()) == n);
@@ -225,7 +225,7 @@ TEST_CASE("While every record is measured, a subscriber that finds none still do
     REQUIRE(trace.until(EventKind::kPublisherGone));
   }
   SECTION("in short waits") {
-    Record record{};
+    AgedRecord record{};
     Result<Sequence> taken;
     const Deadline deadline = std::chrono::seconds(60);
     do {
@@ -237,7 +237,7 @@ TEST_CASE("While every record is measured, a subscriber that finds none still do
     WaitSource* const source = SubscriberAccess::wait_source(trace.subscriber);
     const Deadline deadline = std::chrono::seconds(60);
     while (!source->is_ready() && !deadline.has_passed()) continue;
-    Record record{};
+    AgedRecord record{};
     CHECK(trace.subscriber.read_one(record, Deadline::now()).error() == Errc::kEventDue);
   }
 }
@@ -257,7 +257,7 @@ TEST_CASE("A wait set finds a record that is measured, and leaves it to the call
     bus.publish(1);
     CHECK(source->is_ready());
     CHECK(source->is_ready());
-    Record record{};
+    AgedRecord record{};
     CHECK(*trace.subscriber.read_one(record, Deadline::now()) == n);
   }
   check_measured(trace.subscriber, bus, every_nth(1, every, 19));

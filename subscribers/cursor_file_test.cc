@@ -31,7 +31,7 @@ constexpr char kPath[] = "/sim/es.cursor";
 
 using FileBytes = std::array<std::byte, kCursorFileBytes>;
 
-StoredPosition position_of(Sequence n) {
+StoredPosition file_position_of(Sequence n) {
   StoredPosition position;
   position.journal_id.bytes.fill(static_cast<std::uint8_t>(n));
   position.session_id.bytes.fill(static_cast<std::uint8_t>(n + 100));
@@ -53,12 +53,12 @@ CursorFile open_cursor(Disk& disk) {
 // What the next process finds, which is the commit `n` as a whole; 0: none.
 void require_newest(Disk& disk, Sequence n) {
   const CursorCommit newest = open_cursor(disk).newest();
-  REQUIRE(newest.position == (n == 0 ? StoredPosition{} : position_of(n)));
+  REQUIRE(newest.position == (n == 0 ? StoredPosition{} : file_position_of(n)));
   REQUIRE(newest.output == (n == 0 ? OutputEnd{} : output_of(n)));
 }
 
 absl::Status commit(CursorFile& file, Sequence n, bool sync = false) {
-  return file.commit(position_of(n), output_of(n), sync);
+  return file.commit(file_position_of(n), output_of(n), sync);
 }
 
 // A process of its own that commits, and ends.
@@ -115,7 +115,7 @@ TEST_CASE("A new cursor has nothing committed, and each commit is what the next 
   const std::uint64_t generation = file.newest().generation;
   REQUIRE(commit(file, 6).ok());
   REQUIRE(commit(file, 7).ok());
-  CHECK(file.newest().position == position_of(7));
+  CHECK(file.newest().position == file_position_of(7));
   CHECK(file.newest().generation == generation + 2);
   CHECK(file.newest().written_wall_ns > 0);
   require_newest(disk, 7);
@@ -375,7 +375,7 @@ TEST_CASE("The first write or sync that fails is final, and the commit before it
   CHECK(errc_of(failed) == Errc::kNoSpace);
   CHECK(absl::StrContains(std::string(failed.message()), "open the cursor again"));
   CHECK(commit(file, 3, true) == failed);
-  CHECK(file.newest().position == position_of(1));
+  CHECK(file.newest().position == file_position_of(1));
   disk.power_cut();
   require_newest(disk, 1);
 }
@@ -405,8 +405,9 @@ TEST_CASE("A reader beside commits finds whole ones, and never an older one than
     if (!status.ok()) break;
     const StoredPosition& position = contents->newest.position;
     const Sequence n = position.sequence;
-    is_good = n >= last &&
-              (n == 0 || (position == position_of(n) && contents->newest.output == output_of(n)));
+    is_good =
+        n >= last &&
+        (n == 0 || (position == file_position_of(n) && contents->newest.output == output_of(n)));
     changes += n > last;
     last = n;
   }

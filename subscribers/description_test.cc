@@ -7,6 +7,7 @@
 #include "snapshot/schema/known_schemas.h"
 #include "testing/bus_fixture.h"
 #include "testing/signal_record.h"
+#include "testing/status_text.h"
 
 namespace lapwing {
 namespace {
@@ -29,10 +30,6 @@ absl::Status end_of(TestBus& bus, SubscriberOptions options) {
   REQUIRE(trace.until(Came::kEnd));
   UNSCOPED_INFO(trace.subscriber.status().ToString());
   return trace.subscriber.status();
-}
-
-bool says(const absl::Status& status, const std::string& words) {
-  return std::string(status.message()).find(words) != std::string::npos;
 }
 
 TEST_CASE("The first event has the description of the records") {

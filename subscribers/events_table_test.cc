@@ -19,7 +19,7 @@
 namespace lapwing {
 namespace {
 
-constexpr char kHead[] =
+constexpr char kTableHead[] =
     R"(# What a subscriber delivers
 
 The items that one sees, in order, for each start and each policy. The tables are written by
@@ -124,7 +124,7 @@ void lap(Setting& setting) {
   setting.bus.archive(setting.bus.head());
 }
 
-void begin_next(Setting& setting, Trace& trace) {
+void begin_next_session(Setting& setting, Trace& trace) {
   setting.bus.start();
   setting.bus.publish(5);
   REQUIRE(trace.until_record(setting.bus.head()));
@@ -135,7 +135,7 @@ void end_session(Setting& setting, Trace& trace, const std::function<void(TestBu
   setting.bus.kill();
   REQUIRE(trace.until(EventKind::kPublisherGone));
   next(setting.bus);
-  begin_next(setting, trace);
+  begin_next_session(setting, trace);
 }
 
 std::vector<Happening> happenings() {
@@ -159,7 +159,7 @@ std::vector<Happening> happenings() {
        [](Setting& setting, Trace& trace) {
          setting.bus.close();
          REQUIRE(trace.until(EventKind::kClosed));
-         begin_next(setting, trace);
+         begin_next_session(setting, trace);
        }},
       {"The publisher is killed, and another one goes on",
        "Ten records are published, and the publisher is killed; the next one publishes five.",
@@ -233,7 +233,7 @@ std::string table_of(const Happening& happening) {
 }
 
 TEST_CASE("The tables of docs/events.md are what a subscriber delivers") {
-  std::string text = kHead;
+  std::string text = kTableHead;
   for (const Happening& happening : happenings()) text += table_of(happening);
   check_golden(LAPWING_EVENTS_DOCUMENT, text + kTail, kAdvice);
 }

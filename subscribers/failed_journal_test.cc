@@ -9,18 +9,18 @@
 namespace lapwing {
 namespace {
 
-constexpr Sequence kDurable = 1500;
+constexpr Sequence kDurableThen = 1500;
 constexpr Sequence kArchived = 1800;  // written, and not known to have survived
-constexpr Sequence kHead = 2500;
+constexpr Sequence kHeadThen = 2500;
 
 // A living session whose journal has failed.
 TestBus& start_failed(TestBus& bus) {
   bus.start();
   bus.publish(2000);
-  bus.archive(kDurable);
+  bus.archive(kDurableThen);
   bus.archive_unsynced(kArchived);
   bus.fail_journal();
-  bus.publish(kHead - 2000);
+  bus.publish(kHeadThen - 2000);
   return bus;
 }
 
@@ -56,8 +56,8 @@ TEST_CASE("An oldest start that is lapped at its first record loses nothing of w
 }
 
 TEST_CASE("A session that lives on after its journal has failed is joined from anywhere") {
-  const Sequence first = GENERATE(Sequence{1}, Sequence{1000}, kDurable, kDurable + 1, kArchived,
-                                  kArchived + 1, kHead);
+  const Sequence first = GENERATE(Sequence{1}, Sequence{1000}, kDurableThen, kDurableThen + 1,
+                                  kArchived, kArchived + 1, kHeadThen);
   TestBus bus;
   start_failed(bus);
   Trace trace(bus, bus.options(first == 1 ? Start::oldest() : Start::sequence(first)));
@@ -65,7 +65,8 @@ TEST_CASE("A session that lives on after its journal has failed is joined from a
   CHECK(trace.says("not durable"));
   bus.publish(5);
   trace.until_quiet();
-  CHECK(trace.lines == Lines{range(first, kHead), "caught-up 2500", range(kHead + 1, kHead + 5)});
+  CHECK(trace.lines ==
+        Lines{range(first, kHeadThen), "caught-up 2500", range(kHeadThen + 1, kHeadThen + 5)});
   CHECK(trace.subscriber.counters().sessions == 1);
 }
 
@@ -99,7 +100,7 @@ TEST_CASE("A live start joins a session whose journal has failed") {
 TEST_CASE(
     "A stored position in a session that lives on after its journal has failed is continued") {
   const Sequence taken =
-      GENERATE(Sequence{1000}, kDurable, kDurable + 1, kArchived, kArchived + 1, kHead);
+      GENERATE(Sequence{1000}, kDurableThen, kDurableThen + 1, kArchived, kArchived + 1, kHeadThen);
   const bool alive = GENERATE(true, false);  // or killed, with its ring file still there
   TestBus bus;
   start_failed(bus);
@@ -109,7 +110,7 @@ TEST_CASE(
   Trace trace(bus, options);
   REQUIRE(trace.until(EventKind::kCaughtUp));
   Lines expected;
-  if (taken < kHead) expected.push_back(range(taken + 1, kHead));
+  if (taken < kHeadThen) expected.push_back(range(taken + 1, kHeadThen));
   expected.push_back("caught-up 2500");
   CHECK(trace.lines == expected);
 }
@@ -118,7 +119,7 @@ TEST_CASE("A stored position beyond the head of a living session is reset, faile
   TestBus bus;
   start_failed(bus);
   SubscriberOptions options = bus.options();
-  options.start = Start::after(position_at(kHead + 1));
+  options.start = Start::after(position_at(kHeadThen + 1));
   Trace trace(bus, options);
   REQUIRE(trace.until(EventKind::kReset));
   CHECK(trace.says("ends at 2500"));
@@ -166,7 +167,7 @@ TEST_CASE("After a failed journal the next session is another history, told once
     trace.emplace(bus, bus.options());
     REQUIRE(trace->until(EventKind::kCaughtUp));
   }
-  const StoredPosition stored = position_at(kHead);
+  const StoredPosition stored = position_at(kHeadThen);
   bus.kill();
   if (!attached) trace.emplace(bus, bus.options());
   REQUIRE(trace->until(EventKind::kPublisherGone));

@@ -19,8 +19,8 @@ namespace {
 
 // A subscriber that has caught up at record 10 and is then lapped by one ring and a half: 1,546 are
 // published and archived, and the ring goes on with 650.
-struct Lapped {
-  explicit Lapped(std::uint32_t entry_bytes = sizeof(TestFold::Entry))
+struct LappedByGap {
+  explicit LappedByGap(std::uint32_t entry_bytes = sizeof(TestFold::Entry))
       : fold(std::make_shared<TestFold>(entry_bytes)) {
     bus.start();
     SubscriberOptions options = bus.options();
@@ -44,7 +44,7 @@ struct Lapped {
 constexpr char kGap[] = "gap 11..649 lapped fillable";
 
 TEST_CASE("The state of the newest checkpoint comes after the gap, and then what follows it") {
-  Lapped lapped;
+  LappedByGap lapped;
   write_checkpoint(lapped.bus, *lapped.fold, 900);
   const std::string newest = write_checkpoint(lapped.bus, *lapped.fold, 1200);
   REQUIRE(lapped.trace->until(EventKind::kSnapshotComplete));
@@ -60,7 +60,7 @@ TEST_CASE("The state of the newest checkpoint comes after the gap, and then what
 }
 
 TEST_CASE("A state from within the gap is followed by the gap's other records, from the journal") {
-  Lapped lapped;
+  LappedByGap lapped;
   write_checkpoint(lapped.bus, *lapped.fold, 300);
   REQUIRE(lapped.trace->until_record(1546));
   CHECK(lapped.trace->lines == Lines{kGap, "state x 300", "snapshot-complete 300", "301..1546"});
@@ -70,7 +70,7 @@ TEST_CASE("A state from within the gap is followed by the gap's other records, f
 }
 
 TEST_CASE("A checkpoint as of the first record that is missing is newer than the gap's beginning") {
-  Lapped lapped;
+  LappedByGap lapped;
   write_checkpoint(lapped.bus, *lapped.fold, 11);
   REQUIRE(lapped.trace->until_record(1546));
   CHECK(lapped.trace->lines == Lines{kGap, "state x 11", "snapshot-complete 11", "12..1546"});
@@ -80,7 +80,7 @@ TEST_CASE("A checkpoint as of the first record that is missing is newer than the
 
 TEST_CASE(
     "Where no checkpoint is newer than the gap's beginning, the gap is filled, and why is said") {
-  Lapped lapped;
+  LappedByGap lapped;
   const auto [as_of, words] = GENERATE(table<Sequence, std::string>(
       {{0, "no checkpoint in "}, {10, "is newer than sequence 10; goes on with sequence 11"}}));
   if (as_of != 0) write_checkpoint(lapped.bus, *lapped.fold, as_of);
@@ -94,7 +94,7 @@ TEST_CASE(
 
 TEST_CASE(
     "The gap is told with its state and without, and the position stays before it until then") {
-  Lapped lapped;
+  LappedByGap lapped;
   write_checkpoint(lapped.bus, *lapped.fold, 1200);
   for (;;) {
     const Result<Item> item = lapped.trace->step();
@@ -112,7 +112,7 @@ TEST_CASE(
 
 TEST_CASE(
     "An event after the gap that is due, and not delivered, leaves the position before the gap") {
-  Lapped lapped;
+  LappedByGap lapped;
   const auto [as_of, last, position] = GENERATE(table<Sequence, EventKind, Sequence>(
       {{1200, EventKind::kSnapshotComplete, 1200}, {0, EventKind::kNoSnapshot, 10}}));
   if (as_of != 0) write_checkpoint(lapped.bus, *lapped.fold, as_of);
@@ -159,7 +159,7 @@ TEST_CASE("A corrupt slot is a gap of one record, which a state may have, or els
 }
 
 TEST_CASE("While a state is loaded after a gap the publisher hears that it is being filled") {
-  Lapped lapped(4096);
+  LappedByGap lapped(4096);
   write_checkpoint(lapped.bus, *lapped.fold, 1200);
   REQUIRE(lapped.trace->until(EventKind::kGap));
   const std::uint64_t gap_ns = monotonic_ns();
@@ -174,7 +174,7 @@ TEST_CASE("While a state is loaded after a gap the publisher hears that it is be
 }
 
 TEST_CASE("While a state is loaded the publisher may lap the ring again, and nothing is missing") {
-  Lapped lapped(4096);
+  LappedByGap lapped(4096);
   write_checkpoint(lapped.bus, *lapped.fold, 1200);
   REQUIRE(lapped.trace->until(EventKind::kGap));
   (void)lapped.trace->step();
@@ -184,7 +184,7 @@ TEST_CASE("While a state is loaded the publisher may lap the ring again, and not
 }
 
 TEST_CASE("Each gap has a state of its own") {
-  Lapped lapped;
+  LappedByGap lapped;
   write_checkpoint(lapped.bus, *lapped.fold, 1546);
   REQUIRE(lapped.trace->until(EventKind::kSnapshotComplete));
   lapped.trace->until_quiet();
@@ -199,7 +199,7 @@ TEST_CASE("Each gap has a state of its own") {
 }
 
 TEST_CASE("A publisher that dies while the state is loaded leaves all of what it had") {
-  Lapped lapped(4096);
+  LappedByGap lapped(4096);
   write_checkpoint(lapped.bus, *lapped.fold, 1200);
   REQUIRE(lapped.trace->until(EventKind::kGap));
   lapped.bus.kill();

@@ -18,7 +18,6 @@
 namespace lapwing {
 namespace {
 
-constexpr std::chrono::seconds kHang{60};
 constexpr std::size_t kRowBytes = InstrumentReader::kRowBytes;
 
 TEST_CASE("The column of a state has the places of its entries") {

@@ -17,22 +17,15 @@
 #include "testing/far_deadline.h"
 #include "testing/instrument_reader.h"
 #include "testing/is_readable.h"
+#include "testing/status_text.h"
 #include "testing/waiting_call.h"
 
 namespace lapwing {
 namespace {
 
-constexpr std::chrono::seconds kHang{60};
-constexpr std::size_t kRowBytes = InstrumentReader::kRowBytes;
-
 void ring(TestBus& bus) {
   bump_bell(doorbell_address(bus.ring->words()));
   futex_wake_all(doorbell_address(bus.ring->words()));
-}
-
-bool says(const absl::Status& status, const std::string& words) {
-  UNSCOPED_INFO(status);
-  return std::string(status.message()).find(words) != std::string::npos;
 }
 
 TEST_CASE("Every way to read delivers the records of chosen instruments, each once and in order") {
@@ -111,15 +104,15 @@ TEST_CASE("A batch is a run of sequences, and with a column of them all that is 
   batch =
       reader.subscriber.read(reader.rows, std::span(reader.sequences).first(0), Deadline::now());
   CHECK(batch.error() == Errc::kTooSmall);
-  CHECK(batch->row_bytes == kRowBytes);
+  CHECK(batch->row_bytes == InstrumentReader::kRowBytes);
   CHECK(reader.position() == 17);
   batch = reader.subscriber.read(reader.rows, reader.sequences, Deadline::now());
   CHECK(came(batch) == ItemKind::kRecord);
   const auto rest = InstrumentFeed::sequences_of({2, 3}, 18, 100);
   CHECK(std::vector(reader.sequences.begin(), reader.sequences.begin() + batch->count) == rest);
   for (std::size_t i = 0; i < batch->count; ++i) {
-    CHECK(std::memcmp(reader.rows.data() + i * kRowBytes, bus.journal.record(rest[i]).data(),
-                      kRowBytes) == 0);
+    CHECK(std::memcmp(reader.rows.data() + i * InstrumentReader::kRowBytes,
+                      bus.journal.record(rest[i]).data(), InstrumentReader::kRowBytes) == 0);
   }
   batch = reader.subscriber.read(reader.rows, reader.sequences, Deadline::now());
   REQUIRE(batch->event);
@@ -347,8 +340,8 @@ TEST_CASE("An event names the session of the records that follow, not the newest
 }
 
 // Caught up at record 10 and then lapped by one ring and a half: the ring goes on with 650.
-struct Lapped {
-  explicit Lapped(OnGap on_gap, ReadingWay way = ReadingWay::kWait)
+struct LappedReader {
+  explicit LappedReader(OnGap on_gap, ReadingWay way = ReadingWay::kWait)
       : reader(bus, lapped_options(on_gap), way) {
     bus.start();
     bus.publish(10);
@@ -368,8 +361,8 @@ struct Lapped {
 };
 
 TEST_CASE("A gap has its exact bounds across records of other instruments, and is filled") {
-  const Lapped lapped(OnGap::kFill, GENERATE(ReadingWay::kTake, ReadingWay::kWait,
-                                             ReadingWay::kRead, ReadingWay::kReadWithColumn));
+  const LappedReader lapped(OnGap::kFill, GENERATE(ReadingWay::kTake, ReadingWay::kWait,
+                                                   ReadingWay::kRead, ReadingWay::kReadWithColumn));
   CHECK(lapped.reader.records == InstrumentFeed::sequences_of({2}, 1, 1546));
   // Of 1 to 10 two are of instrument 2.
   CHECK(lapped.reader.events == Lines{"caught-up 10 @2", "gap 11..649 @2"});
@@ -380,7 +373,7 @@ TEST_CASE("A gap has its exact bounds across records of other instruments, and i
 }
 
 TEST_CASE("A gap that is skipped is lost as a whole, whatever instruments were in it") {
-  const Lapped lapped(OnGap::kSkip);
+  const LappedReader lapped(OnGap::kSkip);
   std::vector<Sequence> expected = {2, 7};
   for (const Sequence n : InstrumentFeed::sequences_of({2}, 650, 1546)) expected.push_back(n);
   CHECK(lapped.reader.records == expected);
@@ -391,7 +384,7 @@ TEST_CASE("A gap that is skipped is lost as a whole, whatever instruments were i
 }
 
 TEST_CASE("A subscriber of chosen instruments stops at a gap, and its position is before it") {
-  const Lapped lapped(OnGap::kStop);
+  const LappedReader lapped(OnGap::kStop);
   CHECK(lapped.reader.has_ended);
   CHECK(errc_of(lapped.reader.subscriber.status()) == Errc::kStoppedAtGap);
   CHECK(lapped.reader.position() == 10);
@@ -449,7 +442,7 @@ TEST_CASE("Records of other instruments end no wait before its deadline") {
   options.wait = strategy;
   InstrumentReader reader(bus, options);
   reader.until_quiet();
-  std::array<std::byte, kRowBytes> row;
+  std::array<std::byte, InstrumentReader::kRowBytes> row;
   for (int call = 0; call < 3; ++call) {
     bus.publish(300);
     const std::uint64_t deadline_ns = monotonic_ns() + 2'000'000;
@@ -477,7 +470,7 @@ TEST_CASE("A record of a chosen instrument ends the wait that others did not") {
   options.wait = GENERATE(WaitStrategy::kBusy, WaitStrategy::kBackoff, WaitStrategy::kPark);
   InstrumentReader reader(bus, options);
   reader.until_quiet();
-  std::array<std::byte, kRowBytes> row;
+  std::array<std::byte, InstrumentReader::kRowBytes> row;
   const Result<Sequence> taken =
       while_it_waits([&] { return reader.subscriber.read_one(row, kHang); },
                      [&] {
@@ -531,7 +524,7 @@ TEST_CASE("A bus that is busy with other instruments holds up no deadline and no
   reader.until_quiet();
   const std::uint64_t deadline_ns = monotonic_ns() + 10'000'000;
   BusyPublisher publisher(bus, deadline_ns + kHangNs);
-  std::array<std::byte, kRowBytes> row;
+  std::array<std::byte, InstrumentReader::kRowBytes> row;
   // A subscriber that is not scheduled for a while may be lapped.
   const auto take_until = [&](Deadline deadline) {
     for (;;) {
@@ -603,10 +596,10 @@ TEST_CASE("Of chosen instruments a forked child has nothing, and its parent ever
   const StoredPosition position = reader.subscriber.position();
   ChildProcess child([&] {
     Subscriber& subscriber = reader.subscriber;
-    std::array<std::byte, 2 * kRowBytes> rows;
+    std::array<std::byte, 2 * InstrumentReader::kRowBytes> rows;
     std::array<Sequence, 2> sequences = {};
-    if (subscriber.read_one(std::span(rows).first(kRowBytes), Deadline::now()).error() !=
-        Errc::kForked)
+    if (subscriber.read_one(std::span(rows).first(InstrumentReader::kRowBytes), Deadline::now())
+            .error() != Errc::kForked)
       return __LINE__;
     if (subscriber.read(rows, Deadline::now()).error() != Errc::kForked) return __LINE__;
     if (subscriber.read(rows, sequences, Deadline::now()).error() != Errc::kForked) return __LINE__;

@@ -8,12 +8,12 @@
 #include "lapwing/error.h"
 #include "testing/bus_checkpoints.h"
 #include "testing/bus_fixture.h"
+#include "testing/far_deadline.h"
 
 namespace lapwing {
 namespace {
 
 // Ends a hang; nothing is measured by it.
-constexpr std::chrono::seconds kHang{60};
 
 // load_state() of a bus that closed: whatever is there then is all there is.
 LoadedState load_closed(const TestBus& bus, const std::shared_ptr<TestFold>& fold) {

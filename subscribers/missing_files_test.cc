@@ -9,14 +9,14 @@
 namespace lapwing {
 namespace {
 
-constexpr Sequence kPublished = 5000;                  // 1024 of them are in the ring
-constexpr std::uint64_t kForEver = 1'000'000'000'000;  // no test waits for it to pass
+constexpr Sequence kPublishedInAll = 5000;           // 1024 of them are in the ring
+constexpr std::uint64_t kNever = 1'000'000'000'000;  // no test waits for it to pass
 
 // A bus with so many records, and a subscriber that has begun with the oldest.
 struct Begun {
   explicit Begun(std::uint64_t grace_ns) : trace(bus, options(grace_ns)) {
     bus.start();
-    bus.publish(kPublished);
+    bus.publish(kPublishedInAll);
     REQUIRE(trace.until_record(1));
   }
   SubscriberOptions options(std::uint64_t grace_ns) const {
@@ -52,7 +52,7 @@ TEST_CASE("A journal that is moved while it is read costs a subscriber nothing")
 
 TEST_CASE("A file that is missing for a while costs a subscriber nothing") {
   const std::string suffix = GENERATE("jnl", "sum");
-  Begun begun(kForEver);
+  Begun begun(kNever);
   Away away(begun.bus.journal.file(1, suffix.c_str()));
   REQUIRE(begun.trace.until_record(1024));
   begun.trace.until_quiet();
@@ -63,7 +63,7 @@ TEST_CASE("A file that is missing for a while costs a subscriber nothing") {
 }
 
 TEST_CASE("An event loop sleeps while a file is missing, and reads on once it is back") {
-  Begun begun(kForEver);
+  Begun begun(kNever);
   const auto descriptor = begun.trace.subscriber.fd();
   REQUIRE(descriptor.ok());
   Away away(begun.bus.journal.file(1, "jnl"));
@@ -92,7 +92,7 @@ TEST_CASE("A file that stays missing is lost in the end, and the words say since
 }
 
 TEST_CASE("Nothing is waited for in a journal that was removed") {
-  Begun begun(kForEver);
+  Begun begun(kNever);
   std::filesystem::remove_all(begun.bus.journal.root());
   REQUIRE(begun.trace.until(EventKind::kLost));
   CHECK(begun.trace.says("was removed"));

@@ -8,13 +8,12 @@
 #include "testing/bus_checkpoints.h"
 #include "testing/bus_fixture.h"
 #include "testing/environment.h"
+#include "testing/far_deadline.h"
 #include "testing/skip.h"
 #include "testing/waiting_call.h"
 
 namespace lapwing {
 namespace {
-
-constexpr std::chrono::seconds kHang{60};
 
 struct Record {
   std::uint64_t words[7];

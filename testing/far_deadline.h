@@ -1,11 +1,16 @@
-// A deadline that ends a hang; nothing is measured by it.
+// Deadlines that end a hang; nothing is measured by them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
+#include "lapwing/waiting.h"
 #include "os/kernel.h"
 
 namespace lapwing {
+
+inline constexpr std::chrono::seconds kHang{60};
+inline constexpr Deadline kPast = Deadline::at_monotonic_ns(1);
 
 inline std::uint64_t far_deadline() {
   return monotonic_ns() + 60 * kNsPerSecond;

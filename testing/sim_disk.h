@@ -39,6 +39,7 @@
 namespace lapwing {
 
 inline constexpr std::size_t kSimSectorBytes = 512;
+inline constexpr char kSimRoot[] = "/sim";  // for tests: the directory of a disk
 
 // A small, seeded source of chance (splitmix64).
 class SimRandom {

@@ -14,6 +14,7 @@
 #include "proto/ring_words.h"
 #include "testing/bus_fixture.h"
 #include "testing/child_process.h"
+#include "testing/far_deadline.h"
 #include "testing/instrument_feed.h"
 #include "testing/skip.h"
 #include "testing/waiting_call.h"
@@ -21,7 +22,6 @@
 namespace lapwing {
 namespace {
 
-constexpr std::chrono::seconds kHang{60};
 constexpr std::uint64_t kTurn = 1000;  // token of the timer that drives the buses
 
 struct Record {

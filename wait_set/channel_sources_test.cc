@@ -9,13 +9,13 @@
 #include "lapwing/duplex_server.h"
 #include "lapwing/wait_set.h"
 #include "testing/channel_fixture.h"
+#include "testing/far_deadline.h"
 #include "testing/skip.h"
 #include "testing/waiting_call.h"
 
 namespace lapwing {
 namespace {
 
-constexpr std::chrono::seconds kHang{60};
 constexpr std::size_t kLarge = 400;  // two of them fill the channel
 
 ChannelOptions small_channel(bool membarrier = true) {
@@ -25,19 +25,19 @@ ChannelOptions small_channel(bool membarrier = true) {
           .membarrier = membarrier};
 }
 
-WaitSet open_set(WaitStrategy wait) {
+WaitSet open_channel_set(WaitStrategy wait) {
   auto opened = WaitSet::open({.wait = wait});
   REQUIRE(opened.ok());
   return *std::move(opened);
 }
 
-WaitStrategy any_strategy() {
+WaitStrategy any_channel_strategy() {
   return GENERATE(WaitStrategy::kBusy, WaitStrategy::kBackoff, WaitStrategy::kPark);
 }
 
 TEST_CASE("A message ends the wait of a set, and a consumer is ready while there is one") {
   ChannelPair pair(small_channel(GENERATE(true, false)));
-  WaitSet set = open_set(any_strategy());
+  WaitSet set = open_channel_set(any_channel_strategy());
   REQUIRE(set.add(pair.consumer(), 1).ok());
   for (int i = 0; i < 3; ++i) {
     Result<> sent = Errc::kMisuse;
@@ -61,7 +61,7 @@ TEST_CASE("Room ends the wait of a set, for a message of the size that was given
   ChannelPair pair(small_channel());
   ChannelProducer& producer = pair.producer();
   ChannelConsumer& consumer = pair.consumer();
-  WaitSet set = open_set(any_strategy());
+  WaitSet set = open_channel_set(any_channel_strategy());
   REQUIRE(set.add(producer, kLarge, 1).ok());
   CHECK(set.wait(Deadline::now())->kind == SourceKind::kProducer);
   const std::vector<std::byte> large(kLarge);
@@ -82,7 +82,7 @@ TEST_CASE("Room ends the wait of a set, for a message of the size that was given
 
 TEST_CASE("A claim that is open while a set waits for room is given up") {
   ChannelPair pair(small_channel());
-  WaitSet set = open_set(WaitStrategy::kPark);
+  WaitSet set = open_channel_set(WaitStrategy::kPark);
   REQUIRE(set.add(pair.producer(), 8, 1).ok());
   REQUIRE(pair.producer().try_claim(8).error() == Errc::kOk);
   CHECK(set.wait(Deadline::now())->token == 1);
@@ -90,7 +90,7 @@ TEST_CASE("A claim that is open while a set waits for room is given up") {
 }
 
 TEST_CASE("The end of the other side ends the wait of a set, and is ready until it is removed") {
-  WaitSet set = open_set(any_strategy());
+  WaitSet set = open_channel_set(any_channel_strategy());
   std::optional<ChannelPair> pair(small_channel());
   const auto source = set.add(pair->consumer(), 1);
   REQUIRE(source.ok());
@@ -111,7 +111,7 @@ TEST_CASE("The end of the other side ends the wait of a set, and is ready until 
 
 TEST_CASE("An end of a channel stays in its set where it is moved, and leaves it where it goes") {
   ChannelPair pair(small_channel());
-  WaitSet set = open_set(WaitStrategy::kPark);
+  WaitSet set = open_channel_set(WaitStrategy::kPark);
   REQUIRE(set.add(pair.consumer(), 1).ok());
   REQUIRE(set.add(pair.producer(), 8, 2).ok());
   std::optional<ChannelConsumer> consumer(std::move(pair.consumer()));
@@ -130,7 +130,7 @@ TEST_CASE("An end of a channel stays in its set where it is moved, and leaves it
 TEST_CASE("A call of an end for which a set waits is misuse, and disturbs nothing") {
   if (kThreadSanitizer) LAPWING_SKIP("the misuse is a data race, which a sanitizer reports");
   ChannelPair pair(small_channel());
-  WaitSet set = open_set(WaitStrategy::kPark);
+  WaitSet set = open_channel_set(WaitStrategy::kPark);
   REQUIRE(set.add(pair.consumer(), 1).ok());
   Errc overlapped = Errc::kOk;
   Result<> sent = Errc::kMisuse;
@@ -154,7 +154,7 @@ struct DuplexPair {
 TEST_CASE("A call, a reply and a call's deadline each end the wait of a set") {
   DuplexPair pair;
   auto& [server, client] = pair.ends;
-  WaitSet set = open_set(any_strategy());
+  WaitSet set = open_channel_set(any_channel_strategy());
   REQUIRE(set.add(server, 1).ok());
   REQUIRE(set.add(client, 2).ok());
   CHECK(set.wait(Deadline::now()).error() == Errc::kWouldBlock);
@@ -178,7 +178,7 @@ TEST_CASE("A call, a reply and a call's deadline each end the wait of a set") {
 
 TEST_CASE("A duplex that is moved stays in its set") {
   DuplexPair pair;
-  WaitSet set = open_set(WaitStrategy::kPark);
+  WaitSet set = open_channel_set(WaitStrategy::kPark);
   REQUIRE(set.add(pair.ends.first, 1).ok());
   std::optional<Duplex> moved(std::move(pair.ends.first));
   REQUIRE(pair.ends.second.try_send(bytes_of("x"), 0) == Errc::kOk);
@@ -193,7 +193,7 @@ TEST_CASE("A listener is ready when a peer is to be served, and until it is") {
   const std::string path = directory.file("channel.sock");
   auto listener = ChannelListener::listen(path);
   REQUIRE(listener.ok());
-  WaitSet set = open_set(any_strategy());
+  WaitSet set = open_channel_set(any_channel_strategy());
   REQUIRE(set.add(*listener, 1).ok());
   CHECK(set.wait(Deadline::now()).error() == Errc::kWouldBlock);
   absl::StatusOr<ChannelProducer> producer = absl::UnknownError("not yet");
@@ -222,7 +222,7 @@ TEST_CASE("A listener is ready when a peer is to be served, and until it is") {
 
 // A server with one client, in a set that waits so.
 struct ServerInSet {
-  explicit ServerInSet(WaitStrategy wait) : set(open_set(wait)) {
+  explicit ServerInSet(WaitStrategy wait) : set(open_channel_set(wait)) {
     auto opened = DuplexServer::open(path, {.channel = small_channel()});
     REQUIRE(opened.ok());
     server.emplace(*std::move(opened));
@@ -255,7 +255,7 @@ struct ServerInSet {
 };
 
 TEST_CASE("What a client sends ends the wait of a set that has its server") {
-  ServerInSet here(any_strategy());
+  ServerInSet here(any_channel_strategy());
   CHECK(here.set.wait(Deadline::now()).error() == Errc::kWouldBlock);
   for (std::uint32_t i = 0; i < 3; ++i) {
     Result<> sent = Errc::kMisuse;
@@ -272,7 +272,7 @@ TEST_CASE("What a client sends ends the wait of a set that has its server") {
 }
 
 TEST_CASE("What a client left untaken makes its server ready again") {
-  ServerInSet here(any_strategy());
+  ServerInSet here(any_channel_strategy());
   for (std::uint32_t i = 0; i < 3; ++i) REQUIRE(here.client->try_send({}, i) == Errc::kOk);
   for (std::uint32_t i = 0; i < 3; ++i) {
     CHECK(here.set.wait(Deadline::now())->token == 1);
@@ -283,7 +283,7 @@ TEST_CASE("What a client left untaken makes its server ready again") {
 }
 
 TEST_CASE("The deadline of a server's call ends the wait of a set") {
-  ServerInSet here(any_strategy());
+  ServerInSet here(any_channel_strategy());
   REQUIRE(here.server->try_start(here.id, {}, 1, std::chrono::milliseconds(20)).error() ==
           Errc::kOk);
   const Result<ServerEvent> event = here.next_event();
@@ -292,7 +292,7 @@ TEST_CASE("The deadline of a server's call ends the wait of a set") {
 }
 
 TEST_CASE("Room that a server waits for ends the wait of a set") {
-  ServerInSet here(any_strategy());
+  ServerInSet here(any_channel_strategy());
   const std::vector<std::byte> large(kLarge);
   while (here.server->try_send(here.id, large, 1).ok()) {
   }

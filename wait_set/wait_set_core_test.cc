@@ -159,13 +159,13 @@ struct SleepingSet {
   std::unique_ptr<WaitSetCore> set;
 };
 
-WaitStrategy any_strategy() {
+WaitStrategy any_core_strategy() {
   return GENERATE(WaitStrategy::kBusy, WaitStrategy::kBackoff, WaitStrategy::kPark);
 }
 
 TEST_CASE("interrupt ends the wait under way, however the set sleeps, or the next, once") {
   const Sleep sleep = GENERATE(Sleep::kBell, Sleep::kWords, Sleep::kEpoll, Sleep::kWordsAndHelper);
-  const SleepingSet sleeping(sleep, any_strategy());
+  const SleepingSet sleeping(sleep, any_core_strategy());
   WaitSetCore& set = *sleeping.set;
   const auto wait = [&] { return set.wait(soon_ns()).error(); };
   for (int i = 0; i < 3; ++i) {
@@ -179,7 +179,7 @@ TEST_CASE("interrupt ends the wait under way, however the set sleeps, or the nex
 }
 
 TEST_CASE("A word that changes ends the sleep, beside a descriptor, too") {
-  SleepingSet sleeping(GENERATE(Sleep::kWords, Sleep::kWordsAndHelper), any_strategy());
+  SleepingSet sleeping(GENERATE(Sleep::kWords, Sleep::kWordsAndHelper), any_core_strategy());
   const Result<Ready> ready = while_it_waits([&] { return sleeping.set->wait(soon_ns()); },
                                              [&] { sleeping.source.ring(); });
   CHECK(ready.ok());
@@ -187,7 +187,7 @@ TEST_CASE("A word that changes ends the sleep, beside a descriptor, too") {
 }
 
 TEST_CASE("A descriptor that becomes ready ends the sleep, beside a word, too") {
-  SleepingSet sleeping(GENERATE(Sleep::kEpoll, Sleep::kWordsAndHelper), any_strategy());
+  SleepingSet sleeping(GENERATE(Sleep::kEpoll, Sleep::kWordsAndHelper), any_core_strategy());
   for (int i = 0; i < 3; ++i) {
     const Result<Ready> ready = while_it_waits([&] { return sleeping.set->wait(soon_ns()); },
                                                [&] { signal_eventfd(sleeping.event.get()); });

@@ -16,15 +16,15 @@
 #include "os/kernel.h"
 #include "os/unique_fd.h"
 #include "testing/child_process.h"
+#include "testing/far_deadline.h"
 #include "testing/waiting_call.h"
 
 namespace lapwing {
 namespace {
 
-constexpr std::chrono::seconds kHang{60};
 constexpr Deadline kPast = Deadline::at_monotonic_ns(1);
 
-WaitSet open_set(WaitStrategy wait = WaitStrategy::kPark) {
+WaitSet open_waiting_set(WaitStrategy wait = WaitStrategy::kPark) {
   auto opened = WaitSet::open({.wait = wait});
   REQUIRE(opened.ok());
   return *std::move(opened);
@@ -32,7 +32,7 @@ WaitSet open_set(WaitStrategy wait = WaitStrategy::kPark) {
 
 TEST_CASE("An empty set waits until its deadline, in every way to wait") {
   WaitSet set =
-      open_set(GENERATE(WaitStrategy::kBusy, WaitStrategy::kBackoff, WaitStrategy::kPark));
+      open_waiting_set(GENERATE(WaitStrategy::kBusy, WaitStrategy::kBackoff, WaitStrategy::kPark));
   CHECK(set.wait(std::chrono::milliseconds(5)).error() == Errc::kTimedOut);
   CHECK(set.wait(kPast).error() == Errc::kTimedOut);
   CHECK(set.wait(Deadline::now()).error() == Errc::kWouldBlock);
@@ -44,7 +44,7 @@ TEST_CASE("A descriptor is ready with its events, until it is read or removed") 
   REQUIRE(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
   const UniqueFd out(ends[0]);
   UniqueFd in(ends[1]);
-  WaitSet set = open_set();
+  WaitSet set = open_waiting_set();
   const auto source = set.add_fd(out.get(), POLLIN, 42);
   REQUIRE(source.ok());
   CHECK(set.wait(Deadline::now()).error() == Errc::kWouldBlock);
@@ -68,7 +68,7 @@ TEST_CASE("A descriptor is ready with its events, until it is read or removed") 
 }
 
 TEST_CASE("A descriptor that was closed first does not take another one with it") {
-  WaitSet set = open_set();
+  WaitSet set = open_waiting_set();
   UniqueFd first = make_eventfd().value();
   const int number = first.get();
   const auto closed = set.add_fd(number, POLLIN, 1);
@@ -83,7 +83,7 @@ TEST_CASE("A descriptor that was closed first does not take another one with it"
 }
 
 TEST_CASE("Events that poll has not are refused, and none at all") {
-  WaitSet set = open_set();
+  WaitSet set = open_waiting_set();
   const UniqueFd event = make_eventfd().value();
   for (const std::uint32_t events : {0U, 1U << 31, POLLIN | (1U << 30)}) {
     const absl::Status refused = set.add_fd(event.get(), events, 1).status();
@@ -95,7 +95,7 @@ TEST_CASE("Events that poll has not are refused, and none at all") {
 }
 
 TEST_CASE("A timer is ready once, or at each period, and says how many have passed") {
-  WaitSet set = open_set(GENERATE(WaitStrategy::kBusy, WaitStrategy::kPark));
+  WaitSet set = open_waiting_set(GENERATE(WaitStrategy::kBusy, WaitStrategy::kPark));
   const auto once = set.add_timer(std::chrono::milliseconds(2), 1);
   REQUIRE(once.ok());
   const Result<Ready> first = set.wait(kHang);
@@ -125,7 +125,7 @@ TEST_CASE("A timer is ready once, or at each period, and says how many have pass
 }
 
 TEST_CASE("A descriptor is no timer") {
-  WaitSet set = open_set();
+  WaitSet set = open_waiting_set();
   const UniqueFd event = make_eventfd().value();
   const auto source = set.add_fd(event.get(), POLLIN, 1);
   REQUIRE(source.ok());
@@ -133,20 +133,20 @@ TEST_CASE("A descriptor is no timer") {
 }
 
 TEST_CASE("A set that is moved keeps its sources") {
-  WaitSet first = open_set();
+  WaitSet first = open_waiting_set();
   const UniqueFd event = make_eventfd().value();
   REQUIRE(first.add_fd(event.get(), POLLIN, 1).ok());
   WaitSet second = std::move(first);
   signal_eventfd(event.get());
   CHECK(second.wait(kHang)->token == 1);
-  first = open_set();
+  first = open_waiting_set();
   CHECK(first.wait(Deadline::now()).error() == Errc::kWouldBlock);
 }
 
 WaitSet* interrupted_by_signal = nullptr;
 
 TEST_CASE("A signal handler may end the wait that it interrupts") {
-  WaitSet set = open_set();
+  WaitSet set = open_waiting_set();
   const UniqueFd event = make_eventfd().value();
   const bool sleeps_in_epoll = GENERATE(false, true);
   if (sleeps_in_epoll) REQUIRE(set.add_fd(event.get(), POLLIN, 1).ok());
@@ -162,7 +162,7 @@ TEST_CASE("A signal handler may end the wait that it interrupts") {
 }
 
 TEST_CASE("Every call of a wait set is forked in a child, which has none of its descriptors") {
-  WaitSet set = open_set();
+  WaitSet set = open_waiting_set();
   const UniqueFd event = make_eventfd().value();
   const auto source = set.add_fd(event.get(), POLLIN, 1);
   REQUIRE(source.ok());

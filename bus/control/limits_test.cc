@@ -14,7 +14,7 @@
 namespace lapwing {
 namespace {
 
-constexpr JournalCondition kGoodJournal{JournalState::kGood, 0};
+constexpr JournalCondition kSoundJournal{JournalState::kGood, 0};
 
 // The client was told `code` and closed, the drop was counted and logged once.
 void check_dropped(TestServer& server, BareClient& client, DropReason reason, Errc code) {
@@ -199,7 +199,7 @@ TEST_CASE("Eight flushes of a client may wait, the ninth drops it") {
     }
     server.settle();
     if (round == 2) break;
-    server.server->answer_flushes(90, kGoodJournal);
+    server.server->answer_flushes(90, kSoundJournal);
     for (std::uint64_t tag = 1; tag <= kFlushesWaitingMax; ++tag) {
       CHECK(client.expect<FlushedFrame>(FrameType::kFlushed).tag == tag);
     }
@@ -273,7 +273,7 @@ TEST_CASE("An answer does not overtake those that are queued, even if the socket
   for (std::uint64_t tag = 2; tag < 32; ++tag) {  // makes room
     REQUIRE(client.expect<FlushedFrame>(FrameType::kFlushed).tag == tag);
   }
-  server.server->answer_flushes(90, kGoodJournal);
+  server.server->answer_flushes(90, kSoundJournal);
   for (std::uint64_t tag = 32; tag <= last; ++tag) {
     server.settle();
     REQUIRE(client.expect<FlushedFrame>(FrameType::kFlushed).tag == tag);
@@ -489,7 +489,7 @@ TEST_CASE("While others flood, stall and send garbage, a good client's flush is 
   }
   REQUIRE(good.send(flush_frame(5, 90)));
   server.settle();
-  server.server->answer_flushes(90, kGoodJournal);
+  server.server->answer_flushes(90, kSoundJournal);
   CHECK(good.expect<FlushedFrame>(FrameType::kFlushed).tag == 5);
   CHECK(server.dropped(DropReason::kBadFrame) == 60);
   CHECK(server.dropped(DropReason::kTooManyFrames) == 1);

@@ -1,5 +1,6 @@
 // Which requests are let in: Host, Origin, token.
 #include "monitor/http/gate.h"
+#include "os/kernel.h"
 
 #include <catch2/catch.hpp>
 #include <string>
@@ -7,11 +8,10 @@
 namespace lapwing {
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
-const std::string kToken(64, 'a');
+const std::string kGateToken(64, 'a');
 
 Gate gate(bool is_encrypted = false) {
-  return Gate({.token = kToken, .hosts = {"desk.example"}, .is_encrypted = is_encrypted});
+  return Gate({.token = kGateToken, .hosts = {"desk.example"}, .is_encrypted = is_encrypted});
 }
 
 Credentials at(absl::string_view host, absl::string_view origin = {}) {
@@ -69,9 +69,9 @@ TEST_CASE("Behind a proxy that ends TLS, the origin is https and a name that was
 
 TEST_CASE("The token is taken from Authorization or from the cookie") {
   Gate own = gate();
-  const std::string bearer = "Bearer " + kToken;
-  const std::string lower = "bearer  " + kToken;
-  const std::string cookie = "a=b; lapwing_token=" + kToken + "; c=d";
+  const std::string bearer = "Bearer " + kGateToken;
+  const std::string lower = "bearer  " + kGateToken;
+  const std::string cookie = "a=b; lapwing_token=" + kGateToken + "; c=d";
   Credentials credentials;
   CHECK(own.check_token(credentials, 0) == Admission::kNoToken);
   credentials.authorization = bearer;
@@ -89,19 +89,19 @@ TEST_CASE("The token is taken from Authorization or from the cookie") {
 
 TEST_CASE("Part of a token, or more than it, is wrong") {
   Gate own = gate();
-  CHECK(own.check_token(kToken.substr(1), 0) == Admission::kWrongToken);
-  CHECK(own.check_token(kToken + "a", 0) == Admission::kWrongToken);
-  CHECK(own.check_token(kToken.substr(1) + "b", 0) == Admission::kWrongToken);
+  CHECK(own.check_token(kGateToken.substr(1), 0) == Admission::kWrongToken);
+  CHECK(own.check_token(kGateToken + "a", 0) == Admission::kWrongToken);
+  CHECK(own.check_token(kGateToken.substr(1) + "b", 0) == Admission::kWrongToken);
   CHECK(own.check_token("", 0) == Admission::kWrongToken);
 }
 
 TEST_CASE("More than ten wrong tokens a second are too many; the right one is taken all the same") {
   Gate own = gate();
   for (int i = 0; i < 10; ++i)
-    CHECK(own.check_token("wrong", 5 * kSecond) == Admission::kWrongToken);
-  CHECK(own.check_token("wrong", 5 * kSecond + 1) == Admission::kTooMany);
-  CHECK(own.check_token(kToken, 5 * kSecond + 1) == Admission::kAdmitted);
-  CHECK(own.check_token("wrong", 6 * kSecond) == Admission::kWrongToken);
+    CHECK(own.check_token("wrong", 5 * kNsPerSecond) == Admission::kWrongToken);
+  CHECK(own.check_token("wrong", 5 * kNsPerSecond + 1) == Admission::kTooMany);
+  CHECK(own.check_token(kGateToken, 5 * kNsPerSecond + 1) == Admission::kAdmitted);
+  CHECK(own.check_token("wrong", 6 * kNsPerSecond) == Admission::kWrongToken);
 }
 
 TEST_CASE("Where no token is needed, none is asked for") {

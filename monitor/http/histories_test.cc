@@ -1,4 +1,5 @@
 #include "monitor/http/histories.h"
+#include "os/kernel.h"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -8,8 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr std::uint64_t kStart = 1'700'000'000 * kSecond;
+constexpr std::uint64_t kStart = 1'700'000'000 * kNsPerSecond;
 
 SubscriberReading subscriber(const std::string& name, std::uint64_t lag) {
   SubscriberReading reading;
@@ -17,7 +17,7 @@ SubscriberReading subscriber(const std::string& name, std::uint64_t lag) {
   reading.status.pid = 12;
   reading.status.connected_wall_ns = 1'700'000'000'123'456'789;
   reading.status.lag = lag;
-  reading.delay_ns = kSecond / 2;
+  reading.delay_ns = kNsPerSecond / 2;
   return reading;
 }
 
@@ -35,7 +35,7 @@ MachineReading reading_at(std::uint64_t second, std::vector<SubscriberReading> s
   bus.subscribers = std::move(subscribers);
   MachineReading reading;
   reading.host = "desk7";
-  reading.wall_ns = kStart + second * kSecond;
+  reading.wall_ns = kStart + second * kNsPerSecond;
   reading.buses.push_back(std::move(bus));
   return reading;
 }
@@ -111,7 +111,7 @@ TEST_CASE("Readings that come faster are a point a second") {
   MachineReading reading = reading_at(1, {});
   for (int i = 0; i < 21; ++i) {
     histories.add(reading);
-    reading.wall_ns += kSecond / 10;
+    reading.wall_ns += kNsPerSecond / 10;
   }
   CHECK(json_of(histories)["times_ms"].size() == 3);
 }

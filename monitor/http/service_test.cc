@@ -11,11 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "monitor/web/web_files.h"
+#include "os/kernel.h"
 
 namespace lapwing {
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
 const std::string kToken(64, 'a');
 const std::string kBearer = "Bearer " + kToken;
 
@@ -39,7 +39,7 @@ class TestService {
     service.set_snapshot(std::make_shared<const Snapshot>(std::move(snapshot)));
   }
 
-  explicit TestService(std::uint64_t interval_ns = kSecond)
+  explicit TestService(std::uint64_t interval_ns = kNsPerSecond)
       : service(GateOptions{.token = kToken, .hosts = {"desk.example"}}, views, histories, {},
                 interval_ns) {}
 
@@ -49,7 +49,7 @@ class TestService {
   absl::string_view if_none_match;
   absl::string_view origin;
   bool asks_for_websocket = false;
-  std::uint64_t now_ns = 100 * kSecond;
+  std::uint64_t now_ns = 100 * kNsPerSecond;
 };
 
 std::string header(const HttpAnswer& answer, const std::string& name) {
@@ -115,7 +115,8 @@ TEST_CASE("A login gives a cookie that scripts and other sites do not get") {
   own.origin = {};
   CHECK(own.ask("POST", "/api/login", "", "wrong").status == 401);
   CHECK(own.ask("POST", "/api/login").status == 401);
-  HttpService open(GateOptions{.token = "", .hosts = {}}, own.views, own.histories, {}, kSecond);
+  HttpService open(GateOptions{.token = "", .hosts = {}}, own.views, own.histories, {},
+                   kNsPerSecond);
   CHECK(header(
             open.answer({.method = "POST",
                          .target = "/api/login",
@@ -157,7 +158,7 @@ TEST_CASE("It is ready while its reading is recent and has every named bus") {
   CHECK(own.ask("GET", "/readyz").status == 503);
   own.set_snapshot({.taken_ns = own.now_ns, .json = "{}", .metrics = {}, .not_sampled = {}});
   CHECK(own.ask("GET", "/readyz").status == 200);
-  own.now_ns += 3 * kSecond;
+  own.now_ns += 3 * kNsPerSecond;
   CHECK(own.ask("GET", "/readyz").status == 200);
   own.now_ns += 1;
   CHECK(own.ask("GET", "/readyz").status == 503);
@@ -169,9 +170,9 @@ TEST_CASE("It is ready while its reading is recent and has every named bus") {
 }
 
 TEST_CASE("Where readings are rare, one is recent for three intervals") {
-  TestService own(/*interval_ns=*/10 * kSecond);
+  TestService own(/*interval_ns=*/10 * kNsPerSecond);
   own.set_snapshot({.taken_ns = own.now_ns, .json = "{}", .metrics = {}, .not_sampled = {}});
-  own.now_ns += 30 * kSecond;
+  own.now_ns += 30 * kNsPerSecond;
   CHECK(own.ask("GET", "/readyz").status == 200);
   own.now_ns += 1;
   const HttpAnswer answer = own.ask("GET", "/readyz");
@@ -226,7 +227,7 @@ TEST_CASE("A history is of a bus that was sampled, by its label or directory") {
   CHECK(own.ask("GET", "/api/v1/history?bus=nq").status == 404);
   CHECK(own.ask("GET", "/api/v1/history?bus=es").status == 404);  // no point of it yet
   MachineReading reading;
-  reading.wall_ns = kSecond;
+  reading.wall_ns = kNsPerSecond;
   reading.buses.emplace_back().directory = "/run/es";
   own.histories.add(reading);
   for (const char* bus : {"es", "/run/es"}) {

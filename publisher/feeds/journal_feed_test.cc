@@ -19,7 +19,7 @@ std::unique_ptr<Feed> open_journal(const std::string& directory, bool batch_by_b
   return *std::move(feed);
 }
 
-std::string play(Feed& feed) {
+std::string play_journal(Feed& feed) {
   std::string out;
   for (;;) {
     const auto batch = feed.next();
@@ -64,9 +64,9 @@ TEST_CASE("A journal is replayed from its first record to its last, as often as 
   CHECK(feed->description().record_bytes == 56);
   CHECK(feed->description().source_id != 0);
   CHECK(feed->total() == 2'500);
-  CHECK((play(*feed) == records(journal, 1, 2'500)));
+  CHECK((play_journal(*feed) == records(journal, 1, 2'500)));
   REQUIRE(feed->rewind().ok());
-  CHECK((play(*feed) == records(journal, 1, 2'500)));
+  CHECK((play_journal(*feed) == records(journal, 1, 2'500)));
 }
 
 TEST_CASE("A void is passed over and a pruned beginning left out") {
@@ -74,12 +74,12 @@ TEST_CASE("A void is passed over and a pruned beginning left out") {
   write_two_sessions(journal);
   const auto whole = open_journal(journal.root());
   CHECK(whole->total() == 1'500 + 52);
-  CHECK((play(*whole) == records(journal, 1, 1'500) + records(journal, 2'049, 2'100)));
+  CHECK((play_journal(*whole) == records(journal, 1, 1'500) + records(journal, 2'049, 2'100)));
 
   journal.retain_from_segment(1);
   const auto pruned = open_journal(journal.root());
   CHECK(pruned->total() == 1'500 - 1'024 + 52);
-  CHECK((play(*pruned) == records(journal, 1'025, 1'500) + records(journal, 2'049, 2'100)));
+  CHECK((play_journal(*pruned) == records(journal, 1'025, 1'500) + records(journal, 2'049, 2'100)));
 }
 
 TEST_CASE("A journal is continued by sequences, over voids and after retention has moved") {
@@ -96,14 +96,14 @@ TEST_CASE("A journal is continued by sequences, over voids and after retention h
     const auto feed = open_journal(journal.root());
     const std::vector<std::byte> last = journal.record(700);
     CHECK(resume({.records = 700, .last_record = last}, *feed).position == 700);
-    CHECK((play(*feed) == records(journal, 701, 1'500) + records(journal, 2'049, 2'100)));
+    CHECK((play_journal(*feed) == records(journal, 701, 1'500) + records(journal, 2'049, 2'100)));
   }
   SECTION("behind a void") {
     const auto feed = open_journal(journal.root());
     const std::vector<std::byte> last = journal.record(2'058);
     const ResumePoint point{.offset = 1'024, .records = 486, .last_record = last};
     CHECK(resume(point, *feed).position == 2'058);
-    CHECK(play(*feed) == records(journal, 2'059, 2'100));
+    CHECK(play_journal(*feed) == records(journal, 2'059, 2'100));
   }
   SECTION("with another record at that place") {
     const auto feed = open_journal(journal.root());
@@ -124,7 +124,7 @@ TEST_CASE("A journal is continued by sequences, over voids and after retention h
     CHECK(resumed.position == 1'024);
     CHECK(resumed.lost_first == 701);
     CHECK(resumed.lost_last == 1'024);
-    CHECK((play(*feed) == records(journal, 1'025, 1'500) + records(journal, 2'049, 2'100)));
+    CHECK((play_journal(*feed) == records(journal, 1'025, 1'500) + records(journal, 2'049, 2'100)));
   }
 }
 
@@ -206,7 +206,7 @@ TEST_CASE("A bus directory leads to its journal, whose newest session gives the 
   const auto feed = open_journal(bus.path());
   CHECK(feed->description().metadata == mbo_metadata());
   CHECK(feed->description().remark.empty());
-  CHECK((play(*feed) == records(journal, 1, 10)));
+  CHECK((play_journal(*feed) == records(journal, 1, 10)));
   CHECK(feed->description().source_id == open_journal(journal.root())->description().source_id);
 
   description.journal_root.clear();

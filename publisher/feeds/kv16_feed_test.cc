@@ -9,7 +9,7 @@
 namespace lapwing {
 namespace {
 
-std::vector<kv16::Record> play(Feed& feed) {
+std::vector<kv16::Record> play_pairs(Feed& feed) {
   std::vector<kv16::Record> records;
   for (;;) {
     const absl::StatusOr<FeedBatch> batch = feed.next();
@@ -28,7 +28,7 @@ TEST_CASE("Every key comes once before the first comes again, and values count")
   REQUIRE(feed.ok());
   CHECK((*feed)->description().schema == "kv16");
   CHECK((*feed)->total() == 25'000);
-  const std::vector<kv16::Record> records = play(**feed);
+  const std::vector<kv16::Record> records = play_pairs(**feed);
   REQUIRE(records.size() == 25'000);
   std::set<std::uint64_t> keys;
   for (std::size_t n = 0; n < records.size(); ++n) {
@@ -37,16 +37,16 @@ TEST_CASE("Every key comes once before the first comes again, and values count")
     if (n >= 10'000) CHECK(records[n].key == records[n - 10'000].key);
   }
   REQUIRE((*feed)->rewind().ok());
-  CHECK(play(**feed).front().key == records.front().key);
+  CHECK(play_pairs(**feed).front().key == records.front().key);
 }
 
 TEST_CASE("Without a number of keys each record has its own, another seed gives others") {
   const auto one = open_feed("kv16:records=3000", {});
   const auto other = open_feed("kv16:records=3000,seed=4000", {});
   std::set<std::uint64_t> keys;
-  for (const kv16::Record& record : play(**one)) keys.insert(record.key);
+  for (const kv16::Record& record : play_pairs(**one)) keys.insert(record.key);
   CHECK(keys.size() == 3000);
-  for (const kv16::Record& record : play(**other)) keys.insert(record.key);
+  for (const kv16::Record& record : play_pairs(**other)) keys.insert(record.key);
   CHECK(keys.size() == 6000);
   CHECK((*one)->description().source_id != (*other)->description().source_id);
 }

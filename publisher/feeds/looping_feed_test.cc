@@ -69,7 +69,7 @@ std::unique_ptr<Feed> loop(std::vector<dbn::MboMsg> records, std::uint64_t passe
 }
 
 // Up to `limit` records.
-std::vector<dbn::MboMsg> play(Feed& feed, std::size_t limit = 10'000) {
+std::vector<dbn::MboMsg> play_loop(Feed& feed, std::size_t limit = 10'000) {
   std::vector<dbn::MboMsg> out;
   while (out.size() < limit) {
     const auto batch = feed.next();
@@ -87,7 +87,7 @@ std::vector<dbn::MboMsg> play(Feed& feed, std::size_t limit = 10'000) {
 
 TEST_CASE("Each pass but the first begins with one clear for each instrument seen") {
   const auto feed = loop({add(7, 1), add(9, 2), add(7, 3), add(8, 4)}, 3);
-  const auto out = play(*feed);
+  const auto out = play_loop(*feed);
   REQUIRE(out.size() == 3 * 4 + 2 * 3);
   for (const std::size_t first : {4U, 11U}) {
     std::set<std::uint32_t> cleared;
@@ -104,21 +104,21 @@ TEST_CASE("Each pass but the first begins with one clear for each instrument see
 }
 
 TEST_CASE("One pass is the feed alone") {
-  CHECK(play(*loop({add(1, 1), add(1, 2)}, 1)).size() == 2);
+  CHECK(play_loop(*loop({add(1, 1), add(1, 2)}, 1)).size() == 2);
 }
 
 TEST_CASE("Zero passes are without end") {
-  CHECK(play(*loop({add(1, 1), add(1, 2)}, 0), 5'000).size() >= 5'000);
+  CHECK(play_loop(*loop({add(1, 1), add(1, 2)}, 0), 5'000).size() >= 5'000);
 }
 
 TEST_CASE("A source without records ends even if it is played for ever") {
-  CHECK(play(*loop({}, 0)).empty());
+  CHECK(play_loop(*loop({}, 0)).empty());
 }
 
 TEST_CASE("Clears for more instruments than a batch holds come in several batches") {
   std::vector<dbn::MboMsg> records;
   for (std::uint32_t i = 1; i <= 3'000; ++i) records.push_back(add(i, i));
-  const auto out = play(*loop(records, 2));
+  const auto out = play_loop(*loop(records, 2));
   REQUIRE(out.size() == 3 * 3'000);
   CHECK(out[3'000].action == dbn::Action::kClear);
   CHECK(out[5'999].action == dbn::Action::kClear);
@@ -126,7 +126,7 @@ TEST_CASE("Clears for more instruments than a batch holds come in several batche
 }
 
 TEST_CASE("Passes of another schema are not separated by clears") {
-  const auto out = play(*loop({add(1, 1), add(1, 2)}, 2, dbn::kSchemaTrades));
+  const auto out = play_loop(*loop({add(1, 1), add(1, 2)}, 2, dbn::kSchemaTrades));
   CHECK(out.size() == 4);
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("A source that cannot be rewound is refused at once") {
 
 TEST_CASE("Skipping counts the clears between the passes too") {
   const auto feed = loop({add(7, 1), add(9, 2), add(7, 3), add(8, 4)}, 2);
-  const auto whole = play(*feed);
+  const auto whole = play_loop(*feed);
   for (std::size_t skip = 0; skip <= whole.size(); ++skip) {
     REQUIRE(feed->rewind().ok());
     const auto resumed = feed->resume({.records = skip}, nullptr, {});
@@ -147,7 +147,7 @@ TEST_CASE("Skipping counts the clears between the passes too") {
     CHECK(resumed->position == skip);
     std::vector<dbn::MboMsg> rest(resumed->rest.records.size() / sizeof(dbn::MboMsg));
     std::ranges::copy(resumed->rest.records, std::as_writable_bytes(std::span(rest)).begin());
-    for (const dbn::MboMsg& record : play(*feed)) rest.push_back(record);
+    for (const dbn::MboMsg& record : play_loop(*feed)) rest.push_back(record);
     REQUIRE(rest.size() == whole.size() - skip);
     CHECK((rest.empty() || std::memcmp(rest.data(), &whole[skip], rest.size() * 56) == 0));
   }

@@ -30,7 +30,7 @@ std::string made(const TemporaryDirectory& directory, const RecordFileHead& head
 }
 
 // All records; `end` gets how it ended, `batches` how many there were.
-std::string play(Feed& feed, absl::Status* end = nullptr, std::size_t* batches = nullptr) {
+std::string play_file(Feed& feed, absl::Status* end = nullptr, std::size_t* batches = nullptr) {
   std::string out;
   for (;;) {
     const auto batch = feed.next();
@@ -55,7 +55,7 @@ TEST_CASE("A bus takes all that a record file says of its records") {
   CHECK(feed->description().metadata.empty());
   for (int pass = 0; pass < 2; ++pass) {
     absl::Status end;
-    CHECK((play(*feed, &end) == records));
+    CHECK((play_file(*feed, &end) == records));
     CHECK(end.ok());
     REQUIRE(feed->rewind().ok());
   }
@@ -94,7 +94,8 @@ TEST_CASE("A pace goes by the time of the description, burst by burst") {
       {kSignalBeginNs + 8 * kSignalStepNs, 1}};
   CHECK(seen == expected);
   std::size_t batches = 0;
-  CHECK((play(*open_file_feed(path, {.batch_by_burst = false}), nullptr, &batches) == records));
+  CHECK(
+      (play_file(*open_file_feed(path, {.batch_by_burst = false}), nullptr, &batches) == records));
   CHECK(batches == 1);
 }
 
@@ -104,7 +105,7 @@ TEST_CASE("Part of a record at the end is left out, and said once the others are
   const std::string path = made(directory, signal_head(), records + std::string(20, 'x'));
   const auto feed = open_file_feed(path, {.batch_by_burst = GENERATE(false, true)});
   absl::Status end;
-  CHECK((play(*feed, &end) == records));
+  CHECK((play_file(*feed, &end) == records));
   CHECK(errc_of(end) == Errc::kBadInput);
   const std::string words(end.message());
   CHECK(words.find(path + ": record 3001 at byte ") == 0);
@@ -144,7 +145,7 @@ TEST_CASE("A record file is played as often as one likes") {
   const TemporaryDirectory directory;
   const std::string records = signal_records(1, 10);
   const auto feed = open_file_feed(made(directory, signal_head(), records), {.passes = 3});
-  CHECK((play(*feed) == records + records + records));
+  CHECK((play_file(*feed) == records + records + records));
 }
 
 }  // namespace lapwing

@@ -29,7 +29,7 @@ struct Pass {
   std::size_t batch_max = 0;
 };
 
-Pass play(Feed& feed) {
+Pass play_synthetic(Feed& feed) {
   Pass pass;
   XXH3_state_t* state = XXH3_createState();
   XXH3_64bits_reset(state);
@@ -51,23 +51,23 @@ Pass play(Feed& feed) {
 
 // Whoever changes the flow raises kFlowVersion in synthetic_feed.cc and puts the new digests here.
 TEST_CASE("The same options give the same records on every machine") {
-  CHECK(play(*open_synthetic("synthetic:records=100000")).digest == 0xff136c0d4d074b14);
-  CHECK(play(*open_synthetic("synthetic:records=100000,seed=7,instruments=3")).digest ==
+  CHECK(play_synthetic(*open_synthetic("synthetic:records=100000")).digest == 0xff136c0d4d074b14);
+  CHECK(play_synthetic(*open_synthetic("synthetic:records=100000,seed=7,instruments=3")).digest ==
         0x4b5723557e2a6f8f);
 }
 
 TEST_CASE("Another seed gives other records") {
   const auto one = open_synthetic("synthetic:records=1000,seed=1");
   const auto two = open_synthetic("synthetic:records=1000,seed=2");
-  CHECK(play(*one).digest != play(*two).digest);
+  CHECK(play_synthetic(*one).digest != play_synthetic(*two).digest);
   CHECK(one->description().source_id != two->description().source_id);
 }
 
 TEST_CASE("How the records are batched does not change them") {
   const auto full = open_synthetic("synthetic:records=200000", false);
   const auto bursts = open_synthetic("synthetic:records=200000", true);
-  const Pass a = play(*full);
-  const Pass b = play(*bursts);
+  const Pass a = play_synthetic(*full);
+  const Pass b = play_synthetic(*bursts);
   CHECK(a.digest == b.digest);
   CHECK(a.batch_max <= kFeedBatchMax);
   CHECK(b.batch_max <= kFeedBatchMax);
@@ -111,13 +111,13 @@ TEST_CASE("A pass has exactly the records that were asked for and ends with an e
 
 TEST_CASE("A rewound feed gives the same records again") {
   const auto feed = open_synthetic("synthetic:records=50000,instruments=5");
-  const Pass first = play(*feed);
+  const Pass first = play_synthetic(*feed);
   REQUIRE(feed->rewind().ok());
-  CHECK(play(*feed).digest == first.digest);
+  CHECK(play_synthetic(*feed).digest == first.digest);
   REQUIRE(feed->rewind().ok());
   REQUIRE(feed->next().ok());  // in the middle of a pass
   REQUIRE(feed->rewind().ok());
-  CHECK(play(*feed).digest == first.digest);
+  CHECK(play_synthetic(*feed).digest == first.digest);
 }
 
 TEST_CASE("The feed describes an MBO bus with symbols for its instruments") {

@@ -20,15 +20,14 @@
 namespace lapwing {
 namespace {
 
-constexpr char kRoot[] = "sim";
 constexpr std::uint64_t kBlockSlots = 64;
 constexpr std::uint64_t kSegmentSlots = 1024;
 
 // A simulated disk and a publisher on it. 64 slots a block, 1,024 a segment and in the ring.
 struct Bench {
   explicit Bench(std::uint64_t seed = 1, const SimBehaviour& behaviour = {},
-                 ArchiveFixture::Options options = {.root = kRoot})
-      : disk(kRoot, seed), queue(disk, behaviour), publisher(disk, queue, options) {}
+                 ArchiveFixture::Options options = {.root = kSimRoot})
+      : disk(kSimRoot, seed), queue(disk, behaviour), publisher(disk, queue, options) {}
 
   Archiver& archiver() { return publisher.archiver(); }
   JournalFiles files() {
@@ -120,7 +119,7 @@ bool flush(Bench& bench) {
 
 // A ring and segments of 65,536 slots, so that a reservation is used up within a test.
 ArchiveFixture::Options many_small_records() {
-  ArchiveFixture::Options options{.root = kRoot};
+  ArchiveFixture::Options options{.root = kSimRoot};
   options.geometry = {.slot_bytes = 16, .record_bytes = 8, .segment_slots = 65536};
   options.capacity = 65536;
   options.retention.bytes_max = 4 * 1024 * 1024;
@@ -221,12 +220,12 @@ TEST_CASE("durable never passes what a power cut keeps") {
 }
 
 TEST_CASE("No sequence is allowed that is not reserved on both copies of the session log") {
-  ArchiveFixture::Options options{.root = kRoot};
+  ArchiveFixture::Options options{.root = kSimRoot};
   options.capacity = 4096;
   Bench bench(1, {}, options);
   REQUIRE(bench.publisher.begin(1, 1).ok());
   const auto reserved = [&] {
-    const auto log = SessionLog::open_read_only(bench.disk, kRoot);
+    const auto log = SessionLog::open_read_only(bench.disk, kSimRoot);
     REQUIRE(log.ok());
     return log->last()->reserved_through;
   };
@@ -592,7 +591,7 @@ TEST_CASE("A close on a disk that stands still gives up and records nothing but 
 TEST_CASE("The end waits for a disk that stands still, says so every minute, and ends with it") {
   std::vector<std::string> lines;
   Bench* standing = nullptr;
-  ArchiveFixture::Options options{.root = kRoot};
+  ArchiveFixture::Options options{.root = kSimRoot};
   options.log = [&](const std::string& line) {
     lines.push_back(line);
     if (lines.size() == 3) standing->queue.behaviour().hold_writes = false;
@@ -630,7 +629,7 @@ TEST_CASE(
 }
 
 TEST_CASE("With a zero interval nothing is synced but on request and at the end of a segment") {
-  ArchiveFixture::Options options{.root = kRoot};
+  ArchiveFixture::Options options{.root = kSimRoot};
   options.sync_interval_ns = 0;
   Bench bench(1, {}, options);
   REQUIRE(bench.publisher.begin(1, 1).ok());
@@ -654,7 +653,7 @@ TEST_CASE("A flush beyond head is clamped to it, and flushes share a sync") {
 }
 
 TEST_CASE("Retention by bytes moves oldest first and unlinks in a later turn") {
-  ArchiveFixture::Options options{.root = kRoot};
+  ArchiveFixture::Options options{.root = kSimRoot};
   options.retention.bytes_max = 6 * (kSegmentHeaderBytes + kSegmentSlots * 64);
   Bench bench(1, {}, options);
   REQUIRE(bench.publisher.begin(1, 1).ok());
@@ -691,7 +690,7 @@ TEST_CASE(
     "A power cut in the midst of a removal leaves no hole and no segment without companions") {
   std::uint64_t removed = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-    ArchiveFixture::Options options{.root = kRoot};
+    ArchiveFixture::Options options{.root = kSimRoot};
     options.retention.bytes_max = 5 * (kSegmentHeaderBytes + kSegmentSlots * 64);
     Bench bench(seed, {.complete_percent = 60, .reorder = true}, options);
     INFO("seed " << seed);
@@ -728,7 +727,7 @@ TEST_CASE("A prune removes whole segments below a sequence, never one that is no
 }
 
 ArchiveFixture::Options aged_a_minute() {
-  ArchiveFixture::Options options{.root = kRoot};
+  ArchiveFixture::Options options{.root = kSimRoot};
   options.retention.age_ns_max = 60'000'000'000;
   return options;
 }
@@ -838,7 +837,7 @@ TEST_CASE("The time index never decreases and a full segment ends with its own l
 }
 
 TEST_CASE("Sizes that contradict each other are refused before anything is written") {
-  ArchiveFixture::Options options{.root = kRoot};
+  ArchiveFixture::Options options{.root = kSimRoot};
   options.geometry.segment_slots = 512;  // 32 KiB
   Bench bench(1, {}, options);
   CHECK(errc_of(bench.publisher.start_archiver(1, 1)) == Errc::kInvalidArgument);

@@ -17,17 +17,16 @@
 namespace lapwing {
 namespace {
 
-constexpr char kRoot[] = "sim";
-constexpr std::uint64_t kSegmentSlots = 1024;
+constexpr std::uint64_t kTroubledSlots = 1024;
 
 // A publisher on a simulated disk, with a log. Segments 0 to 2 are prepared at the start.
-struct Bench {
-  explicit Bench(Retention retention = {})
-      : disk(kRoot, 1), queue(disk), publisher(disk, queue, options(retention)) {
+struct TroubledBench {
+  explicit TroubledBench(Retention retention = {})
+      : disk(kSimRoot, 1), queue(disk), publisher(disk, queue, options(retention)) {
     REQUIRE(publisher.begin(1, 1).ok());
   }
   ArchiveFixture::Options options(const Retention& retention) {
-    ArchiveFixture::Options options{.root = kRoot};
+    ArchiveFixture::Options options{.root = kSimRoot};
     options.retention = retention;
     options.log = [this](const std::string& line) { log.push_back(line); };
     return options;
@@ -37,7 +36,7 @@ struct Bench {
     return numbered_path(publisher.directory(), segment, suffix);
   }
   std::string session_log(const char* suffix) const {
-    return std::string(kRoot) + "/" + kSessionsFileName + suffix;
+    return std::string(kSimRoot) + "/" + kSessionsFileName + suffix;
   }
   void publish_durably(std::uint64_t count) {
     publisher.publish_all(count);
@@ -93,7 +92,7 @@ struct Bench {
 TEST_CASE("An unused segment that somebody removed is no failure of a clean end") {
   const char* const suffix = GENERATE("jnl", "sum", "idx");
   INFO(suffix);
-  Bench bench;
+  TroubledBench bench;
   bench.publish_durably(10);
   REQUIRE(bench.disk.remove(bench.path(2, suffix)).ok());
   CHECK(bench.publisher.close().ok());
@@ -105,10 +104,10 @@ TEST_CASE("An unused segment that somebody removed is no failure of a clean end"
 TEST_CASE("An unused segment that somebody removed is prepared anew when it is taken into use") {
   const char* const suffix = GENERATE("jnl", "sum");
   INFO(suffix);
-  Bench bench;
+  TroubledBench bench;
   bench.publish_durably(10);
   REQUIRE(bench.disk.remove(bench.path(1, suffix)).ok());
-  bench.publish_durably(3 * kSegmentSlots);
+  bench.publish_durably(3 * kTroubledSlots);
   REQUIRE(bench.good());
   REQUIRE(bench.publisher.close().ok());
   CHECK(bench.all_is_proven(bench.publisher.head()));
@@ -117,19 +116,19 @@ TEST_CASE("An unused segment that somebody removed is prepared anew when it is t
 TEST_CASE("An unused segment that somebody removed is there again before it is needed") {
   const char* const suffix = GENERATE("jnl", "sum");
   INFO(suffix);
-  Bench bench;
+  TroubledBench bench;
   bench.publish_durably(10);
   REQUIRE(bench.disk.remove(bench.path(1, suffix)).ok());
   bench.look_at_names();
   CHECK(*bench.disk.exists(bench.path(1, suffix)));
   CHECK(bench.good());
-  bench.publish_durably(2 * kSegmentSlots);
+  bench.publish_durably(2 * kTroubledSlots);
   REQUIRE(bench.publisher.close().ok());
   CHECK(bench.all_is_proven(bench.publisher.head()));
 }
 
 TEST_CASE("A prepared segment that is not whole after a kill is made anew by the next start") {
-  Bench bench;
+  TroubledBench bench;
   bench.publish_durably(10);
   bench.disk.kill();
   bench.publisher.drop_archiver();
@@ -144,7 +143,7 @@ TEST_CASE("A prepared segment that is not whole after a kill is made anew by the
   REQUIRE(bench.disk.remove(bench.path(0, "idx")).ok());  // a hint, of the segment that goes on
   bench.disk.flip_bit(bench.path(2, "jnl"), 100, 1);      // its header
   REQUIRE(bench.publisher.begin(2, 11).ok());
-  bench.publish_durably(4 * kSegmentSlots);
+  bench.publish_durably(4 * kTroubledSlots);
   REQUIRE(bench.good());
   REQUIRE(bench.publisher.close().ok());
   CHECK(bench.all_is_proven(bench.publisher.head()));
@@ -154,7 +153,7 @@ TEST_CASE("A segment that holds records and was removed ends the journal, and is
   const char* const suffix = GENERATE("jnl", "sum");
   const bool at_close = GENERATE(false, true);
   INFO(suffix << (at_close ? " seen at the close" : " seen at work"));
-  Bench bench;
+  TroubledBench bench;
   bench.publish_durably(100);
   REQUIRE(bench.disk.remove(bench.path(0, suffix)).ok());
   if (!at_close) {
@@ -169,21 +168,21 @@ TEST_CASE("A segment that holds records and was removed ends the journal, and is
 
 TEST_CASE("A segment that is removed and then filled within a moment ends the journal") {
   const char* const suffix = GENERATE("jnl", "sum");
-  Bench bench;
+  TroubledBench bench;
   bench.look_at_names();
   bench.publish_durably(100);
   REQUIRE(bench.disk.remove(bench.path(0, suffix)).ok());
-  bench.publisher.publish(kSegmentSlots);
+  bench.publisher.publish(kTroubledSlots);
   for (int i = 0; i < 100; ++i) bench.publisher.step(1);  // far less than kNamesCheckNs
-  bench.publish_durably(kSegmentSlots / 2);
+  bench.publish_durably(kTroubledSlots / 2);
   CHECK_FALSE(bench.good());
   CHECK(bench.failure_says(bench.path(0, suffix)));
 }
 
 TEST_CASE("What retention removes is not taken for lost, even before its segment is closed") {
-  Bench bench({.bytes_max = 1});
+  TroubledBench bench({.bytes_max = 1});
   for (int i = 0; i < 200; ++i) {
-    bench.publisher.publish_all(kSegmentSlots / 8);
+    bench.publisher.publish_all(kTroubledSlots / 8);
     bench.publisher.archiver().request_flush(bench.publisher.head());
     for (int turn = 0; turn < 20; ++turn) {
       bench.publisher.pass_time(kNamesCheckNs);
@@ -196,7 +195,7 @@ TEST_CASE("What retention removes is not taken for lost, even before its segment
 }
 
 TEST_CASE("Another file in the place of a segment that holds records ends the journal") {
-  Bench bench;
+  TroubledBench bench;
   bench.publish_durably(100);
   REQUIRE(bench.disk.rename(bench.path(2, "jnl"), bench.path(0, "jnl")).ok());
   bench.look_at_names();
@@ -206,7 +205,7 @@ TEST_CASE("Another file in the place of a segment that holds records ends the jo
 TEST_CASE("An index that cannot be written or synced costs its entries and not the journal") {
   const SimOp op = GENERATE(SimOp::kWrite, SimOp::kSync);
   INFO(static_cast<int>(op));
-  Bench bench;
+  TroubledBench bench;
   for (int i = 0; i < 3; ++i) {
     bench.disk.fail(op, 1, EIO, ".idx");
     bench.publish_durably(50);
@@ -221,72 +220,72 @@ TEST_CASE("An index that cannot be written or synced costs its entries and not t
 }
 
 TEST_CASE("A directory that cannot be synced leaves what retention removed to the next start") {
-  Bench bench;
-  bench.publish_durably(3 * kSegmentSlots);
+  TroubledBench bench;
+  bench.publish_durably(3 * kTroubledSlots);
   bench.disk.fail(SimOp::kSync, 1, EIO, ArchiveFixture::journal_id().hex());
-  bench.prune(kSegmentSlots + 1);
+  bench.prune(kTroubledSlots + 1);
   CHECK(bench.good());
   CHECK(bench.publisher.archiver().counters().prune_failures == 1);
   CHECK(bench.log_lines_with("retention") == 1);
   CHECK_FALSE(*bench.disk.exists(bench.path(0, "jnl")));
   CHECK(*bench.disk.exists(bench.path(0, "sum")));
   REQUIRE(bench.publisher.close().ok());
-  REQUIRE(bench.publisher.begin(2, 3 * kSegmentSlots + 1, kSegmentSlots + 1).ok());
+  REQUIRE(bench.publisher.begin(2, 3 * kTroubledSlots + 1, kTroubledSlots + 1).ok());
   CHECK_FALSE(*bench.disk.exists(bench.path(0, "sum")));
 }
 
 TEST_CASE("A segment whose removal cannot be recorded is not removed") {
   const SimOp op = GENERATE(SimOp::kWrite, SimOp::kSync);
   INFO(static_cast<int>(op));
-  Bench bench;
-  bench.publish_durably(3 * kSegmentSlots);
+  TroubledBench bench;
+  bench.publish_durably(3 * kTroubledSlots);
   bench.disk.fail(op, 1, EIO, kRetentionFileName);
-  bench.prune(kSegmentSlots + 1);
+  bench.prune(kTroubledSlots + 1);
   CHECK(bench.good());
   CHECK(*bench.disk.exists(bench.path(0, "jnl")));
   CHECK(bench.publisher.archiver().counters().prune_failures == 1);
   CHECK(bench.log_lines_with("retention leaves a file behind") == 1);
-  bench.prune(2 * kSegmentSlots + 1);
+  bench.prune(2 * kTroubledSlots + 1);
   CHECK_FALSE(*bench.disk.exists(bench.path(1, "jnl")));
-  CHECK(bench.retained_from() == 2 * kSegmentSlots + 1);
+  CHECK(bench.retained_from() == 2 * kTroubledSlots + 1);
 }
 
 TEST_CASE("What retention recorded is made again when it is removed or an old one put back") {
   const bool put_back = GENERATE(false, true);
   const bool seen_in_time = GENERATE(false, true);
   INFO((put_back ? "put back" : "removed") << (seen_in_time ? "" : " just before a prune"));
-  Bench bench;
+  TroubledBench bench;
   const std::string path = bench.publisher.directory() + "/" + kRetentionFileName;
-  bench.publish_durably(4 * kSegmentSlots);
-  bench.prune(kSegmentSlots + 1);
+  bench.publish_durably(4 * kTroubledSlots);
+  bench.prune(kTroubledSlots + 1);
   REQUIRE(bench.disk.remove(path).ok());
   if (put_back) REQUIRE(bench.disk.open(path, {.mode = OpenMode::kCreate}).ok());
   if (seen_in_time) {
     for (int i = 0; i < 3; ++i) bench.look_at_names();
     CHECK(bench.log_lines_with("is made again") == 1);
-    CHECK(bench.retained_from() == kSegmentSlots + 1);
+    CHECK(bench.retained_from() == kTroubledSlots + 1);
   }
-  bench.prune(2 * kSegmentSlots + 1);
+  bench.prune(2 * kTroubledSlots + 1);
   bench.disk.power_cut();
-  CHECK(bench.retained_from() == 2 * kSegmentSlots + 1);
+  CHECK(bench.retained_from() == 2 * kTroubledSlots + 1);
 }
 
 TEST_CASE("An unused segment that cannot be removed stays behind a clean end") {
-  Bench bench;
+  TroubledBench bench;
   bench.publish_durably(10);
   bench.disk.fail(SimOp::kName, 1, EPERM, ".jnl");
   CHECK(bench.publisher.close().ok());
   CHECK(bench.end() == SessionEnd::kClosed);
   CHECK(bench.log_lines_with("stays behind") == 1);
   REQUIRE(bench.publisher.begin(2, 11).ok());
-  bench.publish_durably(3 * kSegmentSlots);
+  bench.publish_durably(3 * kTroubledSlots);
   CHECK(bench.publisher.close().ok());
   CHECK(bench.all_is_proven(bench.publisher.head()));
 }
 
 TEST_CASE("Reserved space that cannot be given back is said and endangers nothing") {
   const int sys_errno = GENERATE(EIO, EOPNOTSUPP);
-  Bench bench;
+  TroubledBench bench;
   bench.publish_durably(10);
   bench.disk.fail(SimOp::kPunch, 1, sys_errno, ".jnl");
   CHECK(bench.publisher.close().ok());
@@ -294,13 +293,13 @@ TEST_CASE("Reserved space that cannot be given back is said and endangers nothin
   // A file system that cannot is no trouble.
   CHECK(bench.log_lines_with("keeps the space") == (sys_errno == EIO ? 1 : 0));
   REQUIRE(bench.publisher.begin(2, 11).ok());
-  bench.publish_durably(3 * kSegmentSlots);
+  bench.publish_durably(3 * kTroubledSlots);
   CHECK(bench.publisher.close().ok());
   CHECK(bench.all_is_proven(bench.publisher.head()));
 }
 
 TEST_CASE("A start that finds no room for what the last close gave back says how much it needs") {
-  Bench bench;
+  TroubledBench bench;
   bench.publish_durably(10);
   REQUIRE(bench.publisher.close().ok());
   bench.publisher.drop_archiver();
@@ -315,7 +314,7 @@ TEST_CASE("A start that finds no room for what the last close gave back says how
 }
 
 TEST_CASE("A file system without fallocate has given nothing back, and the next session goes on") {
-  Bench bench;
+  TroubledBench bench;
   bench.publish_durably(10);
   REQUIRE(bench.publisher.close().ok());
   bench.publisher.drop_archiver();
@@ -328,7 +327,7 @@ TEST_CASE("A file system without fallocate has given nothing back, and the next 
 
 TEST_CASE("A journal that has lost sessions and its copy ends, and the way on is said") {
   const bool at_close = GENERATE(false, true);
-  Bench bench;
+  TroubledBench bench;
   bench.publish_durably(100);
   for (const char* const suffix : {"", kCopySuffix}) {
     REQUIRE(bench.disk.remove(bench.session_log(suffix)).ok());
@@ -344,7 +343,7 @@ TEST_CASE("A journal that has lost sessions and its copy ends, and the way on is
 
 TEST_CASE("One of sessions and its copy is enough, and the loss of the other is said once") {
   const char* const suffix = GENERATE("", kCopySuffix);
-  Bench bench;
+  TroubledBench bench;
   bench.publish_durably(100);
   REQUIRE(bench.disk.remove(bench.session_log(suffix)).ok());
   for (int i = 0; i < 3; ++i) bench.look_at_names();

@@ -13,18 +13,17 @@
 namespace lapwing {
 namespace {
 
-constexpr char kRoot[] = "sim";
-constexpr std::uint64_t kSegmentSlots = 1024;
-constexpr std::uint64_t kSegmentBytes = kSegmentHeaderBytes + kSegmentSlots * 64;
-constexpr Sequence kFirstDurable = 2 * kSegmentSlots + 100;
+constexpr std::uint64_t kDiscardedSlots = 1024;
+constexpr std::uint64_t kSegmentBytes = kSegmentHeaderBytes + kDiscardedSlots * 64;
+constexpr Sequence kFirstDurable = 2 * kDiscardedSlots + 100;
 
 // A journal that failed after 2,148 records, and a session of another one.
 struct TwoJournals {
   explicit TwoJournals(const Retention& retention, std::uint64_t seed = 1,
                        const SimBehaviour& behaviour = {})
-      : disk(kRoot, seed),
+      : disk(kSimRoot, seed),
         queue(disk, behaviour),
-        publisher(disk, queue, {.root = kRoot, .retention = retention}) {
+        publisher(disk, queue, {.root = kSimRoot, .retention = retention}) {
     REQUIRE(publisher.begin(1, 1).ok());
     publisher.publish_all(kFirstDurable, 1);
     flush();
@@ -65,7 +64,7 @@ struct TwoJournals {
 TEST_CASE("Without limits a discarded journal stays") {
   TwoJournals both({});
   const auto before = both.segments_of(both.discarded);
-  both.publisher.publish_all(5 * kSegmentSlots, 1);
+  both.publisher.publish_all(5 * kDiscardedSlots, 1);
   both.flush();
   both.settle();
   CHECK(both.segments_of(both.discarded) == before);
@@ -87,7 +86,7 @@ TEST_CASE("Retention by bytes counts all journals and removes the discarded one 
   REQUIRE(both.segments_of(both.discarded).size() >= 3);
   Sequence oldest_of_discarded = 1;
   bool was_partly_there = false;
-  while (both.publisher.head() < 12 * kSegmentSlots) {
+  while (both.publisher.head() < 12 * kDiscardedSlots) {
     both.publisher.publish(200);
     both.publisher.step(1);
     const auto retained = list_retained(both.discarded);
@@ -123,12 +122,12 @@ TEST_CASE("Retention by age removes a discarded journal although nothing is publ
 TEST_CASE("A prune is for the journal in use alone") {
   TwoJournals both({});
   const auto before = both.segments_of(both.discarded);
-  both.publisher.publish_all(3 * kSegmentSlots, 1);
+  both.publisher.publish_all(3 * kDiscardedSlots, 1);
   both.flush();
   both.publisher.archiver().request_prune(kSequenceMax);
   both.settle();
   CHECK_FALSE(both.publisher.archiver().pruning());
-  CHECK(both.publisher.archiver().oldest() == 3 * kSegmentSlots + 1);
+  CHECK(both.publisher.archiver().oldest() == 3 * kDiscardedSlots + 1);
   CHECK(both.segments_of(both.discarded) == before);
 }
 
@@ -153,9 +152,9 @@ TEST_CASE("A power cut in the midst leaves a discarded journal without holes") {
 }
 
 TEST_CASE("A publisher whose journal has failed records at its end how far it published") {
-  SimDisk disk(kRoot, 1);
+  SimDisk disk(kSimRoot, 1);
   SimWriteQueue queue(disk, {});
-  ArchiveFixture publisher(disk, queue, {.root = kRoot});
+  ArchiveFixture publisher(disk, queue, {.root = kSimRoot});
   REQUIRE(publisher.begin(1, 1).ok());
   publisher.publish_all(500, 1);
   publisher.archiver().shed();

@@ -22,11 +22,11 @@ namespace lapwing {
 namespace {
 
 constexpr std::uint64_t kWaitNs = 5'000'000;
-constexpr std::uint64_t kSegmentSlots = 16'384;  // a MiB
+constexpr std::uint64_t kMebibyteSlots = 16'384;  // a MiB
 // A header page and two blocks, in whatever units the file system gives space.
 constexpr std::uint64_t kUsedBytesMax = 256 * 1024;
 constexpr JournalGeometry kGeometry{
-    .slot_bytes = 64, .record_bytes = 56, .segment_slots = kSegmentSlots};
+    .slot_bytes = 64, .record_bytes = 56, .segment_slots = kMebibyteSlots};
 
 class JournalOnDisk {
  public:
@@ -139,10 +139,10 @@ TEST_CASE("The next session reserves again what a close gave back, and continues
   REQUIRE(journal.close().ok());
   REQUIRE(journal.begin(2).ok());
   CHECK(journal.disk_bytes(0) >= segment_file_bytes(kGeometry));
-  journal.publish(kSegmentSlots);
+  journal.publish(kMebibyteSlots);
   REQUIRE(journal.close().ok());
   CHECK(journal.reads_all(1, 100, 1));
-  CHECK(journal.reads_all(101, kSegmentSlots + 100, 2));
+  CHECK(journal.reads_all(101, kMebibyteSlots + 100, 2));
 }
 
 TEST_CASE("Only the last segment has space to give back, and a full one none") {
@@ -150,7 +150,7 @@ TEST_CASE("Only the last segment has space to give back, and a full one none") {
   JournalOnDisk journal;
   if (!journal.can_punch_holes()) LAPWING_SKIP("needs a file system that can punch holes");
   REQUIRE(journal.begin(1).ok());
-  journal.publish(kSegmentSlots + more);
+  journal.publish(kMebibyteSlots + more);
   REQUIRE(journal.close().ok());
   CHECK(journal.disk_bytes(0) >= segment_file_bytes(kGeometry));
   if (more != 0) CHECK(journal.disk_bytes(1) <= kUsedBytesMax);

@@ -18,14 +18,14 @@ namespace {
 
 using Catch::Contains;
 
-constexpr Sequence kAsOf = 42;
+constexpr Sequence kDamagedAsOf = 42;
 constexpr std::uint64_t kEntryBytes = 20;
 constexpr std::uint64_t kEntries = 16'385;  // six blocks, the last one short, and four of padding
 constexpr std::uint64_t kEntriesEnd = 4096 + kEntryBytes * kEntries;
 constexpr std::uint64_t kBlocks = 6;
 constexpr std::uint64_t kSumsOffset = kEntriesEnd + 4;
 constexpr std::uint64_t kFileBytes = kSumsOffset + 8 * kBlocks;
-const FixtureFold kFold(kEntryBytes);
+const FixtureFold kDamagedFold(kEntryBytes);
 
 // The disk of a reader who may not map what others own.
 class CopyingDisk : public PosixDisk {
@@ -37,8 +37,8 @@ class CopyingDisk : public PosixDisk {
 class Subject {
  public:
   explicit Subject(bool mapped) : mapped_(mapped) {
-    REQUIRE(write_checkpoint(posix_, directory_.path(), kFold, fixture_identity(kAsOf),
-                             kFold.entries(0, kEntries))
+    REQUIRE(write_checkpoint(posix_, directory_.path(), kDamagedFold,
+                             fixture_identity(kDamagedAsOf), kDamagedFold.entries(0, kEntries))
                 .ok());
     REQUIRE(std::filesystem::file_size(path()) == kFileBytes);
     std::filesystem::permissions(path(), std::filesystem::perms::owner_write,
@@ -48,7 +48,7 @@ class Subject {
     REQUIRE(load().ok());
   }
 
-  std::string path() const { return checkpoint_path(directory_.path(), kAsOf); }
+  std::string path() const { return checkpoint_path(directory_.path(), kDamagedAsOf); }
   absl::Status load() {
     Disk& disk = mapped_ ? static_cast<Disk&>(posix_) : copying_;
     return LoadedCheckpoint::load(disk, path()).status();
@@ -162,8 +162,8 @@ TEST_CASE("A file that was cut short or lengthened is found, wherever it ends") 
 
 TEST_CASE("A header that is right and describes what cannot be is refused") {
   const auto header_with = [&](const std::function<void(CheckpointHeader&)>& change) {
-    CheckpointHeader header =
-        make_checkpoint_header(kFold.shape(), fixture_identity(kAsOf), 1, kEntries, 0);
+    CheckpointHeader header = make_checkpoint_header(
+        kDamagedFold.shape(), fixture_identity(kDamagedAsOf), 1, kEntries, 0);
     change(header);
     header.checksum = XXH3_64bits(&header, offsetof(CheckpointHeader, checksum));
     return errc_of(check_checkpoint_header(header, kFileBytes, "file"));

@@ -10,6 +10,7 @@
 #include "lapwing/error.h"
 #include "os/posix_io.h"
 #include "testing/checkpoint_fixture.h"
+#include "testing/sim_disk.h"
 #include "testing/temporary_directory.h"
 
 namespace lapwing {
@@ -17,93 +18,94 @@ namespace {
 
 using Catch::Contains;
 
-constexpr char kRoot[] = "/sim";
-const FixtureFold kFold(16);
+const FixtureFold kDirectoryFold(16);
 
 void write(Disk& disk, Sequence sequence, const Id128& journal = checkpoint_fixture_id(7),
-           const std::string& directory = kRoot) {
+           const std::string& directory = kSimRoot) {
   const CheckpointIdentity identity{journal, checkpoint_fixture_id(11), sequence};
-  REQUIRE(write_checkpoint(disk, directory, kFold, identity, kFold.entries(0, sequence)).ok());
+  REQUIRE(write_checkpoint(disk, directory, kDirectoryFold, identity,
+                           kDirectoryFold.entries(0, sequence))
+              .ok());
 }
 
 void put(Disk& disk, const std::string& name, std::size_t bytes) {
-  const auto file = disk.open(std::string(kRoot) + "/" + name, {.mode = OpenMode::kCreate});
+  const auto file = disk.open(std::string(kSimRoot) + "/" + name, {.mode = OpenMode::kCreate});
   REQUIRE(file.ok());
   REQUIRE(disk.write_at(*file, 0, std::vector<std::byte>(bytes)).ok());
   disk.close(*file);
 }
 
 absl::StatusOr<KeptCheckpoints> retain(Disk& disk, std::uint64_t keep) {
-  return retain_checkpoints(disk, kRoot, kFold.shape(), checkpoint_fixture_id(7), keep);
+  return retain_checkpoints(disk, kSimRoot, kDirectoryFold.shape(), checkpoint_fixture_id(7), keep);
 }
 
 std::vector<Sequence> sequences(Disk& disk) {
   std::vector<Sequence> all;
-  const auto files = list_checkpoints(disk, kRoot);
+  const auto files = list_checkpoints(disk, kSimRoot);
   REQUIRE(files.ok());
   for (const CheckpointFile& file : *files) all.push_back(file.as_of);
   return all;
 }
 
 TEST_CASE("The newest checkpoint is chosen, by number and not by age") {
-  SimDisk disk(kRoot, 1);
+  SimDisk disk(kSimRoot, 1);
   for (const Sequence sequence : {30u, 100u, 9u}) write(disk, sequence);
   REQUIRE(sequences(disk) == std::vector<Sequence>{100, 30, 9});
-  const auto chosen = choose_checkpoint(disk, kRoot, kFold.shape(), nullptr);
+  const auto chosen = choose_checkpoint(disk, kSimRoot, kDirectoryFold.shape(), nullptr);
   REQUIRE(chosen.ok());
   REQUIRE(chosen->checkpoint.identity().sequence == 100);
   REQUIRE(chosen->skipped.empty());
 }
 
 TEST_CASE("A newer one that the judge refuses is passed over with its reason") {
-  SimDisk disk(kRoot, 1);
+  SimDisk disk(kSimRoot, 1);
   for (const Sequence sequence : {10u, 20u, 30u}) write(disk, sequence);
   const auto judge = [](const CheckpointHeader& header) {
     return header.sequence < 20 ? absl::OkStatus() : make_error(Errc::kReset, "is too new");
   };
-  const auto chosen = choose_checkpoint(disk, kRoot, kFold.shape(), judge);
+  const auto chosen = choose_checkpoint(disk, kSimRoot, kDirectoryFold.shape(), judge);
   REQUIRE(chosen.ok());
   REQUIRE(chosen->checkpoint.identity().sequence == 10);
   REQUIRE(chosen->skipped.size() == 2);
-  REQUIRE(chosen->skipped[0] == checkpoint_path(kRoot, 30) + ": is too new");
-  REQUIRE(chosen->skipped[1] == checkpoint_path(kRoot, 20) + ": is too new");
+  REQUIRE(chosen->skipped[0] == checkpoint_path(kSimRoot, 30) + ": is too new");
+  REQUIRE(chosen->skipped[1] == checkpoint_path(kSimRoot, 20) + ": is too new");
 }
 
 TEST_CASE("A damaged one is passed over with its reason, and the next older one is used") {
-  SimDisk disk(kRoot, 1);
+  SimDisk disk(kSimRoot, 1);
   for (const Sequence sequence : {10u, 20u, 30u, 40u}) write(disk, sequence);
-  disk.flip_bit(checkpoint_path(kRoot, 40), 4096 + 17, 3);  // a block
-  disk.flip_bit(checkpoint_path(kRoot, 30), 200, 3);        // the header
-  const auto chosen = choose_checkpoint(disk, kRoot, kFold.shape(), nullptr);
+  disk.flip_bit(checkpoint_path(kSimRoot, 40), 4096 + 17, 3);  // a block
+  disk.flip_bit(checkpoint_path(kSimRoot, 30), 200, 3);        // the header
+  const auto chosen = choose_checkpoint(disk, kSimRoot, kDirectoryFold.shape(), nullptr);
   REQUIRE(chosen.ok());
   REQUIRE(chosen->checkpoint.identity().sequence == 20);
   REQUIRE(chosen->skipped.size() == 2);
-  REQUIRE_THAT(chosen->skipped[0], Contains(checkpoint_path(kRoot, 40) + ": block 0 of 1"));
-  REQUIRE_THAT(chosen->skipped[1], Contains(checkpoint_path(kRoot, 30) + ": header"));
+  REQUIRE_THAT(chosen->skipped[0], Contains(checkpoint_path(kSimRoot, 40) + ": block 0 of 1"));
+  REQUIRE_THAT(chosen->skipped[1], Contains(checkpoint_path(kSimRoot, 30) + ": header"));
 }
 
 TEST_CASE("Where all are damaged there is none, and the reason of each is in the error") {
-  SimDisk disk(kRoot, 1);
+  SimDisk disk(kSimRoot, 1);
   for (const Sequence sequence : {10u, 20u}) {
     write(disk, sequence);
-    disk.flip_bit(checkpoint_path(kRoot, sequence), 4096, 0);
+    disk.flip_bit(checkpoint_path(kSimRoot, sequence), 4096, 0);
   }
-  const auto chosen = choose_checkpoint(disk, kRoot, kFold.shape(), nullptr);
+  const auto chosen = choose_checkpoint(disk, kSimRoot, kDirectoryFold.shape(), nullptr);
   REQUIRE(errc_of(chosen.status()) == Errc::kDamaged);
   for (const Sequence sequence : {10u, 20u}) {
     REQUIRE_THAT(std::string(chosen.status().message()),
-                 Contains(" " + checkpoint_path(kRoot, sequence) + ": block 0 of 1"));
+                 Contains(" " + checkpoint_path(kSimRoot, sequence) + ": block 0 of 1"));
   }
 }
 
 TEST_CASE("One of another fold, version, schema or size is passed over with the difference") {
-  const FoldShape shape = kFold.shape();
+  const FoldShape shape = kDirectoryFold.shape();
   const auto reason = [&](const std::function<void(FoldShape&)>& change) {
-    SimDisk disk(kRoot, 1);
+    SimDisk disk(kSimRoot, 1);
     write(disk, 20);
     FoldShape other = shape;
     change(other);
-    const auto chosen = choose_checkpoint(disk, kRoot, other, nullptr);
+    const auto chosen = choose_checkpoint(disk, kSimRoot, other, nullptr);
     REQUIRE(errc_of(chosen.status()) == Errc::kNotFound);
     return std::string(chosen.status().message());
   };
@@ -143,7 +145,7 @@ TEST_CASE("Nothing but a file that is what its name says is taken for a checkpoi
   fs::copy_file(file("whole"), file("00000000000000000000.ckpt"));
   fs::create_directory(file("state"));
 
-  const auto chosen = choose_checkpoint(disk, directory, kFold.shape(), nullptr);
+  const auto chosen = choose_checkpoint(disk, directory, kDirectoryFold.shape(), nullptr);
   INFO(chosen.status());
   REQUIRE(chosen.ok());
   REQUIRE(chosen->checkpoint.identity().sequence == 10);
@@ -165,7 +167,8 @@ TEST_CASE("Nothing but a file that is what its name says is taken for a checkpoi
     CHECK_THAT(line, Contains(": is not named like a checkpoint") || Contains(": is not finished"));
   }
   // Retention leaves alone what it cannot have made.
-  const auto kept = retain_checkpoints(disk, directory, kFold.shape(), checkpoint_fixture_id(7), 1);
+  const auto kept =
+      retain_checkpoints(disk, directory, kDirectoryFold.shape(), checkpoint_fixture_id(7), 1);
   REQUIRE(kept.ok());
   REQUIRE(kept->oldest == 10);
   for (const Sequence sequence : {20u, 30u, 60u})
@@ -196,7 +199,7 @@ TEST_CASE("One that vanishes between the listing and the load is looked for agai
   const TemporaryDirectory root;
   RacingDisk disk(root.path());
   write(disk, 1, checkpoint_fixture_id(7), root.path());
-  const auto chosen = choose_checkpoint(disk, root.path(), kFold.shape(), nullptr);
+  const auto chosen = choose_checkpoint(disk, root.path(), kDirectoryFold.shape(), nullptr);
   INFO(chosen.status());
   REQUIRE(chosen.ok());
   REQUIRE(chosen->checkpoint.identity().sequence == 4);
@@ -204,10 +207,10 @@ TEST_CASE("One that vanishes between the listing and the load is looked for agai
 }
 
 TEST_CASE("A damaged file does not count as kept, and goes once enough newer ones are there") {
-  SimDisk disk(kRoot, 1);
+  SimDisk disk(kSimRoot, 1);
   for (const Sequence sequence : {10u, 20u, 30u, 40u, 50u}) write(disk, sequence);
-  disk.flip_bit(checkpoint_path(kRoot, 50), 200, 3);
-  disk.flip_bit(checkpoint_path(kRoot, 20), 200, 3);
+  disk.flip_bit(checkpoint_path(kSimRoot, 50), 200, 3);
+  disk.flip_bit(checkpoint_path(kSimRoot, 20), 200, 3);
   const auto kept = retain(disk, 2);
   REQUIRE(kept.ok());
   REQUIRE(kept->oldest == 30);
@@ -216,11 +219,12 @@ TEST_CASE("A damaged file does not count as kept, and goes once enough newer one
 }
 
 TEST_CASE("One of another version of the fold does not count as kept, however new it is") {
-  SimDisk disk(kRoot, 1);
+  SimDisk disk(kSimRoot, 1);
   const FixtureFold before(16, 2);
   for (const Sequence sequence : {5u, 90u}) {
-    REQUIRE(write_checkpoint(disk, kRoot, before, fixture_identity(sequence), before.entries(0, 9))
-                .ok());
+    REQUIRE(
+        write_checkpoint(disk, kSimRoot, before, fixture_identity(sequence), before.entries(0, 9))
+            .ok());
   }
   for (const Sequence sequence : {10u, 20u, 30u}) write(disk, sequence);
   const auto kept = retain(disk, 2);
@@ -231,7 +235,7 @@ TEST_CASE("One of another version of the fold does not count as kept, however ne
 }
 
 TEST_CASE("Fewer than are to be kept all stay, and none is oldest where there is none") {
-  SimDisk disk(kRoot, 1);
+  SimDisk disk(kSimRoot, 1);
   REQUIRE(retain(disk, 3)->oldest == kNoSequence);
   write(disk, 20);
   REQUIRE(retain(disk, 3)->oldest == 20);
@@ -240,7 +244,7 @@ TEST_CASE("Fewer than are to be kept all stay, and none is oldest where there is
 }
 
 TEST_CASE("The newest of this journal are kept; those of another and leftovers go") {
-  SimDisk disk(kRoot, 1);
+  SimDisk disk(kSimRoot, 1);
   for (const Sequence sequence : {10u, 20u, 30u}) write(disk, sequence);
   write(disk, 900, checkpoint_fixture_id(8));
   put(disk, "00000000000000000040.ckpt.tmp", 100);
@@ -251,7 +255,7 @@ TEST_CASE("The newest of this journal are kept; those of another and leftovers g
   REQUIRE(kept->newest == 30);
   REQUIRE(sequences(disk) == std::vector<Sequence>{30, 20});
   std::vector<std::string> strangers;
-  REQUIRE(list_checkpoints(disk, kRoot, &strangers).ok());
+  REQUIRE(list_checkpoints(disk, kSimRoot, &strangers).ok());
   REQUIRE(strangers == std::vector<std::string>{"/sim/notes: is not named like a checkpoint"});
 }
 

@@ -16,7 +16,7 @@ namespace lapwing {
 namespace {
 
 constexpr uid_t kStranger = 61231;  // no such user is known to the system
-const FixtureFold kFold(16);
+const FixtureFold kOwnershipFold(16);
 
 // A bus directory with one checkpoint of the fold.
 struct Bus {
@@ -25,8 +25,9 @@ struct Bus {
     const auto made = make_checkpoint_directory(disk, root.path(), "fixture");
     REQUIRE(made.ok());
     directory = *made;
-    REQUIRE(
-        write_checkpoint(disk, directory, kFold, fixture_identity(1), kFold.entries(0, 9)).ok());
+    REQUIRE(write_checkpoint(disk, directory, kOwnershipFold, fixture_identity(1),
+                             kOwnershipFold.entries(0, 9))
+                .ok());
   }
   absl::Status trust() const { return check_checkpoint_directory(directory); }
 
@@ -112,7 +113,7 @@ TEST_CASE("A loaded checkpoint stays as it is when its file is removed") {
   const auto checkpoint = LoadedCheckpoint::load(disk, checkpoint_path(bus.directory, 1));
   REQUIRE(checkpoint.ok());
   std::filesystem::remove(checkpoint_path(bus.directory, 1));
-  REQUIRE(to_vector(checkpoint->entries()) == kFold.entries(0, 9));
+  REQUIRE(to_vector(checkpoint->entries()) == kOwnershipFold.entries(0, 9));
 }
 
 }  // namespace

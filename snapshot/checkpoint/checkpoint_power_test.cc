@@ -6,34 +6,34 @@
 
 #include "lapwing/error.h"
 #include "testing/checkpoint_fixture.h"
+#include "testing/sim_disk.h"
 
 namespace lapwing {
 namespace {
 
-constexpr char kRoot[] = "/sim";
 constexpr Sequence kOld = 100;
 constexpr Sequence kNew = 200;
-const FixtureFold kFold(16);
+const FixtureFold kPowerFold(16);
 constexpr std::uint64_t kOldEntries = 5'000;
 constexpr std::uint64_t kNewEntries = 60'000;  // several writes
 constexpr std::uint64_t kSeeds = 12;
 
 absl::Status write_old(Disk& disk) {
-  return write_checkpoint(disk, kRoot, kFold, fixture_identity(kOld),
-                          kFold.entries(0, kOldEntries));
+  return write_checkpoint(disk, kSimRoot, kPowerFold, fixture_identity(kOld),
+                          kPowerFold.entries(0, kOldEntries));
 }
 
 absl::Status write_new(Disk& disk) {
-  return write_checkpoint(disk, kRoot, kFold, fixture_identity(kNew),
-                          kFold.entries(0, kNewEntries, 1));
+  return write_checkpoint(disk, kSimRoot, kPowerFold, fixture_identity(kNew),
+                          kPowerFold.entries(0, kNewEntries, 1));
 }
 
-absl::StatusOr<KeptCheckpoints> retain(Disk& disk) {
-  return retain_checkpoints(disk, kRoot, kFold.shape(), checkpoint_fixture_id(7), 2);
+absl::StatusOr<KeptCheckpoints> retain_one(Disk& disk) {
+  return retain_checkpoints(disk, kSimRoot, kPowerFold.shape(), checkpoint_fixture_id(7), 2);
 }
 
 bool has_leftover(Disk& disk) {
-  const auto names = disk.list(kRoot);
+  const auto names = disk.list(kSimRoot);
   REQUIRE(names.ok());
   return std::any_of(names->begin(), names->end(), [](const std::string& name) {
     return name.find(kTemporarySuffix) != std::string::npos;
@@ -42,7 +42,7 @@ bool has_leftover(Disk& disk) {
 
 // Operations of a whole write_new().
 std::uint64_t count_operations() {
-  SimDisk disk(kRoot, 1);
+  SimDisk disk(kSimRoot, 1);
   REQUIRE(write_old(disk).ok());
   const std::uint64_t before = disk.operations();
   REQUIRE(write_new(disk).ok());
@@ -51,20 +51,20 @@ std::uint64_t count_operations() {
 
 // True if the new one has its name. Whatever has one is whole, and the old one is there.
 bool judge(Disk& disk) {
-  const auto old = LoadedCheckpoint::load(disk, checkpoint_path(kRoot, kOld));
+  const auto old = LoadedCheckpoint::load(disk, checkpoint_path(kSimRoot, kOld));
   INFO(old.status());
   REQUIRE(old.ok());
-  REQUIRE(to_vector(old->entries()) == kFold.entries(0, kOldEntries));
-  const auto files = list_checkpoints(disk, kRoot);
+  REQUIRE(to_vector(old->entries()) == kPowerFold.entries(0, kOldEntries));
+  const auto files = list_checkpoints(disk, kSimRoot);
   REQUIRE(files.ok());
   const bool is_new = files->size() == 2;
   if (is_new) {
-    const auto checkpoint = LoadedCheckpoint::load(disk, checkpoint_path(kRoot, kNew));
+    const auto checkpoint = LoadedCheckpoint::load(disk, checkpoint_path(kSimRoot, kNew));
     INFO(checkpoint.status());
     REQUIRE(checkpoint.ok());
-    REQUIRE(to_vector(checkpoint->entries()) == kFold.entries(0, kNewEntries, 1));
+    REQUIRE(to_vector(checkpoint->entries()) == kPowerFold.entries(0, kNewEntries, 1));
   }
-  const auto chosen = choose_checkpoint(disk, kRoot, kFold.shape(), nullptr);
+  const auto chosen = choose_checkpoint(disk, kSimRoot, kPowerFold.shape(), nullptr);
   REQUIRE(chosen.ok());
   REQUIRE(chosen->checkpoint.identity().sequence == (is_new ? kNew : kOld));
   REQUIRE(chosen->skipped.empty());
@@ -73,7 +73,7 @@ bool judge(Disk& disk) {
 
 // The next run: removes what was left, and writes the same checkpoint again.
 void write_again(Disk& disk) {
-  REQUIRE(retain(disk).ok());
+  REQUIRE(retain_one(disk).ok());
   REQUIRE_FALSE(has_leftover(disk));
   REQUIRE(write_new(disk).ok());
   REQUIRE(judge(disk));
@@ -88,7 +88,7 @@ TEST_CASE("Killed or cut off at any operation, a write leaves a whole checkpoint
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     for (std::uint64_t stop = 0; stop <= operations; ++stop) {
       INFO("seed " << seed << ", stopped after " << stop << " of " << operations);
-      SimDisk disk(kRoot, seed);
+      SimDisk disk(kSimRoot, seed);
       REQUIRE(write_old(disk).ok());
       disk.stop_after(stop);
       const absl::Status status = write_new(disk);
@@ -112,7 +112,7 @@ TEST_CASE("Whichever operation fails, the error comes out and no part of a file 
   std::uint64_t failures = 0;
   for (std::uint64_t nth = 1;; ++nth) {
     INFO("operation " << nth << " of kind " << static_cast<unsigned>(op));
-    SimDisk disk(kRoot, nth);
+    SimDisk disk(kSimRoot, nth);
     REQUIRE(write_old(disk).ok());
     disk.fail(op, nth, sys_errno);
     const absl::Status status = write_new(disk);
@@ -129,7 +129,7 @@ TEST_CASE("Whichever operation fails, the error comes out and no part of a file 
 }
 
 TEST_CASE("On a full disk nothing half done stays, and when there is room again it goes on") {
-  SimDisk disk(kRoot, 1);
+  SimDisk disk(kSimRoot, 1);
   REQUIRE(write_old(disk).ok());
   const std::uint64_t whole = kCheckpointHeaderBytes + 16 * kNewEntries + 8 * 15;
   const std::uint64_t old = kCheckpointHeaderBytes + 16 * kOldEntries + 8 * 2;
@@ -140,9 +140,9 @@ TEST_CASE("On a full disk nothing half done stays, and when there is room again 
     const absl::Status status = write_new(disk);
     REQUIRE(errc_of(status) == (room < whole ? Errc::kNoSpace : Errc::kOk));
     REQUIRE(judge(disk) == status.ok());
-    REQUIRE(*disk.free_bytes(kRoot) == (status.ok() ? room - whole : room));
+    REQUIRE(*disk.free_bytes(kSimRoot) == (status.ok() ? room - whole : room));
     refused += !status.ok();
-    if (status.ok()) REQUIRE(disk.remove(checkpoint_path(kRoot, kNew)).ok());
+    if (status.ok()) REQUIRE(disk.remove(checkpoint_path(kSimRoot, kNew)).ok());
   }
   REQUIRE(refused > 100);
 }
@@ -151,22 +151,22 @@ TEST_CASE("Retention that is killed or cut off anywhere has taken none of those 
   const bool cut = GENERATE(true, false);
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     for (std::uint64_t stop = 0; stop <= 4; ++stop) {
-      SimDisk disk(kRoot, seed);
+      SimDisk disk(kSimRoot, seed);
       for (const Sequence sequence : {10u, 20u, 30u, 40u, 50u}) {
-        REQUIRE(
-            write_checkpoint(disk, kRoot, kFold, fixture_identity(sequence), kFold.entries(0, 10))
-                .ok());
+        REQUIRE(write_checkpoint(disk, kSimRoot, kPowerFold, fixture_identity(sequence),
+                                 kPowerFold.entries(0, 10))
+                    .ok());
       }
       disk.stop_after(stop);
-      const auto kept = retain(disk);
+      const auto kept = retain_one(disk);
       REQUIRE(kept.ok() == (stop >= 4));  // three removed, and the directory synced
       cut ? disk.power_cut() : disk.kill();
       for (const Sequence sequence : {40u, 50u}) {
-        REQUIRE(LoadedCheckpoint::load(disk, checkpoint_path(kRoot, sequence)).ok());
+        REQUIRE(LoadedCheckpoint::load(disk, checkpoint_path(kSimRoot, sequence)).ok());
       }
       if (kept.ok()) {
         REQUIRE(kept->oldest == 40);
-        REQUIRE(list_checkpoints(disk, kRoot)->size() == 2);
+        REQUIRE(list_checkpoints(disk, kSimRoot)->size() == 2);
       }
     }
   }

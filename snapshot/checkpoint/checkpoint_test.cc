@@ -8,13 +8,13 @@
 #include "lapwing/memory_state.h"
 #include "proto/text_field.h"
 #include "testing/checkpoint_fixture.h"
+#include "testing/sim_disk.h"
 
 namespace lapwing {
 namespace {
 
-constexpr char kRoot[] = "/sim";
 constexpr Sequence kAsOf = 4711;
-const std::string kPath = checkpoint_path(kRoot, kAsOf);
+const std::string kPath = checkpoint_path(kSimRoot, kAsOf);
 
 TEST_CASE("A checkpoint gives back what was written, whatever the number and size of its entries") {
   const auto [entry_bytes, count] = GENERATE(
@@ -23,8 +23,8 @@ TEST_CASE("A checkpoint gives back what was written, whatever the number and siz
       std::pair{88u, 20'000u}, std::pair{4096u, 33u}, std::pair{4096u, 64u}, std::pair{4095u, 65u});
   const FixtureFold fold(entry_bytes);
   const auto entries = fold.entries(5, count);
-  SimDisk disk(kRoot, 1);
-  REQUIRE(write_checkpoint(disk, kRoot, fold, fixture_identity(kAsOf), entries).ok());
+  SimDisk disk(kSimRoot, 1);
+  REQUIRE(write_checkpoint(disk, kSimRoot, fold, fixture_identity(kAsOf), entries).ok());
 
   const auto checkpoint = LoadedCheckpoint::load(disk, kPath);
   INFO(checkpoint.status().message());
@@ -48,9 +48,9 @@ TEST_CASE("A checkpoint gives back what was written, whatever the number and siz
 TEST_CASE("How entries are cut into appends leaves no trace in the file") {
   const FixtureFold fold(24);
   const auto entries = fold.entries(0, 30'000);
-  SimDisk disk(kRoot, 1);
-  REQUIRE(write_checkpoint(disk, kRoot, fold, fixture_identity(1), entries).ok());
-  auto writer = CheckpointWriter::create(disk, kRoot, fold, fixture_identity(2));
+  SimDisk disk(kSimRoot, 1);
+  REQUIRE(write_checkpoint(disk, kSimRoot, fold, fixture_identity(1), entries).ok());
+  auto writer = CheckpointWriter::create(disk, kSimRoot, fold, fixture_identity(2));
   REQUIRE(writer.ok());
   SimRandom random(3);
   for (std::size_t at = 0; at < entries.size();) {
@@ -59,8 +59,8 @@ TEST_CASE("How entries are cut into appends leaves no trace in the file") {
     at += bytes;
   }
   REQUIRE(writer->commit().ok());
-  const auto first = LoadedCheckpoint::load(disk, checkpoint_path(kRoot, 1));
-  const auto second = LoadedCheckpoint::load(disk, checkpoint_path(kRoot, 2));
+  const auto first = LoadedCheckpoint::load(disk, checkpoint_path(kSimRoot, 1));
+  const auto second = LoadedCheckpoint::load(disk, checkpoint_path(kSimRoot, 2));
   REQUIRE(first->header().sums_sum == second->header().sums_sum);
   REQUIRE(to_vector(first->entries()) == to_vector(second->entries()));
 }
@@ -68,9 +68,9 @@ TEST_CASE("How entries are cut into appends leaves no trace in the file") {
 TEST_CASE("Every entry is found by its key and no other key finds one") {
   const FixtureFold fold(20);
   const std::uint64_t count = GENERATE(0u, 1u, 2u, 1'000u);
-  SimDisk disk(kRoot, 1);
-  REQUIRE(
-      write_checkpoint(disk, kRoot, fold, fixture_identity(kAsOf), fold.entries(100, count)).ok());
+  SimDisk disk(kSimRoot, 1);
+  REQUIRE(write_checkpoint(disk, kSimRoot, fold, fixture_identity(kAsOf), fold.entries(100, count))
+              .ok());
   const auto checkpoint = LoadedCheckpoint::load(disk, kPath);
   REQUIRE(checkpoint.ok());
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -85,8 +85,8 @@ TEST_CASE("Every entry is found by its key and no other key finds one") {
 
 TEST_CASE("Entries whose keys do not ascend are refused, within an append and between two") {
   const FixtureFold fold(16);
-  SimDisk disk(kRoot, 1);
-  auto writer = CheckpointWriter::create(disk, kRoot, fold, fixture_identity(kAsOf));
+  SimDisk disk(kSimRoot, 1);
+  auto writer = CheckpointWriter::create(disk, kSimRoot, fold, fixture_identity(kAsOf));
   REQUIRE(writer.ok());
   REQUIRE(writer->append(fold.entries(10, 3)).ok());
   SECTION("an equal key") {
@@ -108,13 +108,13 @@ TEST_CASE("Entries whose keys do not ascend are refused, within an append and be
   // The first failure is final and leaves nothing.
   REQUIRE(errc_of(writer->append(fold.entries(100, 1))) == Errc::kInvalidArgument);
   REQUIRE(errc_of(writer->commit()) == Errc::kInvalidArgument);
-  REQUIRE(disk.list(kRoot)->empty());
+  REQUIRE(disk.list(kSimRoot)->empty());
 }
 
 TEST_CASE("A shape or a sequence that no checkpoint has is refused") {
-  SimDisk disk(kRoot, 1);
+  SimDisk disk(kSimRoot, 1);
   const auto create = [&](std::uint32_t entry_bytes, Sequence sequence) {
-    return CheckpointWriter::create(disk, kRoot, FixtureFold(entry_bytes),
+    return CheckpointWriter::create(disk, kSimRoot, FixtureFold(entry_bytes),
                                     fixture_identity(sequence))
         .status();
   };
@@ -127,17 +127,17 @@ TEST_CASE("A shape or a sequence that no checkpoint has is refused") {
 
 TEST_CASE("A writer that is not committed leaves nothing, and one that was killed is replaced") {
   const FixtureFold fold(16);
-  SimDisk disk(kRoot, 1);
+  SimDisk disk(kSimRoot, 1);
   {
-    auto writer = CheckpointWriter::create(disk, kRoot, fold, fixture_identity(kAsOf));
+    auto writer = CheckpointWriter::create(disk, kSimRoot, fold, fixture_identity(kAsOf));
     REQUIRE(writer->append(fold.entries(0, 100'000)).ok());
-    REQUIRE(disk.list(kRoot)->size() == 1);
+    REQUIRE(disk.list(kSimRoot)->size() == 1);
   }
-  REQUIRE(disk.list(kRoot)->empty());
+  REQUIRE(disk.list(kSimRoot)->empty());
   const auto left = disk.open(kPath + kTemporarySuffix, {.mode = OpenMode::kCreate});
   REQUIRE(disk.write_at(*left, 0, fold.entries(0, 9)).ok());
   disk.close(*left);
-  REQUIRE(write_checkpoint(disk, kRoot, fold, fixture_identity(kAsOf), fold.entries(0, 3)).ok());
+  REQUIRE(write_checkpoint(disk, kSimRoot, fold, fixture_identity(kAsOf), fold.entries(0, 3)).ok());
   REQUIRE(LoadedCheckpoint::load(disk, kPath)->size() == 3);
 }
 

@@ -9,15 +9,13 @@ namespace {
 using dbn::Action;
 using dbn::Side;
 using Ids = std::vector<std::uint64_t>;
-constexpr Side kBid = Side::kBid;
-constexpr Side kAsk = Side::kAsk;
 constexpr std::uint8_t kSnapshotLast = dbn::kFlagSnapshot | dbn::kFlagLast;
 
 // Instrument 7 with two orders, then a loss of three records, then a record that changes nothing.
 TestOrders after_loss() {
   TestOrders orders;
-  orders.add(1, kBid, 100, 10);
-  orders.add(2, kAsk, 101, 10);
+  orders.add(1, Side::kBid, 100, 10);
+  orders.add(2, Side::kAsk, 101, 10);
   orders.lose(3);
   orders.apply(test_record(Action::kNone, 0, Side::kNone, dbn::kUndefPrice, 0));
   return orders;
@@ -25,14 +23,14 @@ TestOrders after_loss() {
 
 TEST_CASE("A book that was seen from the beginning is good") {
   TestOrders orders;
-  orders.add(1, kBid, 100, 10);
+  orders.add(1, Side::kBid, 100, 10);
   CHECK_FALSE(orders.is_stale());
   CHECK(orders.book().place == 1);
 }
 
 TEST_CASE("A loss makes every book stale at once, and rewrites none") {
   TestOrders orders;
-  orders.add(1, kBid, 100, 10);
+  orders.add(1, Side::kBid, 100, 10);
   const OrderEntry before = orders.book();
   orders.lose(3);
   CHECK(orders.is_stale());
@@ -47,9 +45,9 @@ TEST_CASE("A loss makes every book stale at once, and rewrites none") {
 
 TEST_CASE("Losses add up, and the last one says how far") {
   TestOrders orders;
-  orders.add(1, kBid, 100, 10);
+  orders.add(1, Side::kBid, 100, 10);
   orders.lose(3);
-  orders.add(2, kBid, 100, 10);
+  orders.add(2, Side::kBid, 100, 10);
   orders.lose(10);
   CHECK(orders.entry(loss_key())->place == 15);
   CHECK(orders.entry(loss_key())->msg.order_id == 13);
@@ -57,7 +55,7 @@ TEST_CASE("Losses add up, and the last one says how far") {
 
 TEST_CASE("A loss of nothing is none") {
   TestOrders orders;
-  orders.add(1, kBid, 100, 10);
+  orders.add(1, Side::kBid, 100, 10);
   orders.lose(0);
   CHECK_FALSE(orders.is_stale());
   CHECK(orders.state().size() == 2);
@@ -67,8 +65,8 @@ TEST_CASE("A stale book stays stale and goes on with what comes, and counts no m
   TestOrders orders = after_loss();
   orders.cancel(1, 4);
   orders.cancel(77, 1);
-  orders.modify(78, kBid, 99, 2);
-  orders.add(3, kBid, 100, 1);
+  orders.modify(78, Side::kBid, 99, 2);
+  orders.add(3, Side::kBid, 100, 1);
   CHECK(orders.is_stale());
   CHECK(orders.left(1) == 6);
   CHECK(orders.left(3) == 1);
@@ -78,10 +76,10 @@ TEST_CASE("A stale book stays stale and goes on with what comes, and counts no m
 
 TEST_CASE("A clear makes a stale book good, and no other") {
   TestOrders orders;
-  dbn::MboMsg other = test_record(Action::kAdd, 1, kBid, 100, 10);
+  dbn::MboMsg other = test_record(Action::kAdd, 1, Side::kBid, 100, 10);
   other.hd.instrument_id = 8;
   orders.apply(other);
-  orders.add(1, kBid, 100, 10);
+  orders.add(1, Side::kBid, 100, 10);
   orders.lose(1);
   orders.clear();
   CHECK_FALSE(orders.is_stale());
@@ -94,7 +92,7 @@ TEST_CASE("A clear makes a stale book good, and no other") {
 TEST_CASE("A book that is first seen after a loss is stale") {
   TestOrders orders;
   orders.lose(5);
-  orders.add(1, kBid, 100, 10);
+  orders.add(1, Side::kBid, 100, 10);
   CHECK(orders.is_stale());
   CHECK(orders.book().place == 6);
 }
@@ -103,8 +101,8 @@ TEST_CASE("A book without its beginning is stale until a clear, be that the firs
   TestOrders orders;
   orders.lose_beginning();
   SECTION("it is not") {
-    orders.add(1, kBid, 100, 10);
-    orders.add(2, kBid, 100, 10);
+    orders.add(1, Side::kBid, 100, 10);
+    orders.add(2, Side::kBid, 100, 10);
     CHECK(orders.is_stale());
     CHECK(orders.misfits() == 0);
     orders.clear();
@@ -124,18 +122,18 @@ TEST_CASE(
     "A snapshot that is under way at the beginning leaves the book stale, a later one does not") {
   TestOrders orders;
   orders.lose_beginning();
-  orders.add(1, kBid, 100, 10, dbn::kFlagSnapshot);
-  orders.add(2, kBid, 100, 10, kSnapshotLast);
+  orders.add(1, Side::kBid, 100, 10, dbn::kFlagSnapshot);
+  orders.add(2, Side::kBid, 100, 10, kSnapshotLast);
   CHECK(orders.is_stale());
-  orders.add(3, kBid, 100, 10, dbn::kFlagSnapshot);
-  orders.add(4, kBid, 100, 10, kSnapshotLast);
+  orders.add(3, Side::kBid, 100, 10, dbn::kFlagSnapshot);
+  orders.add(4, Side::kBid, 100, 10, kSnapshotLast);
   CHECK_FALSE(orders.is_stale());
 }
 
 TEST_CASE("A loss after a missing beginning is the loss of its records") {
   TestOrders orders;
   orders.lose_beginning();
-  orders.add(1, kBid, 100, 10);
+  orders.add(1, Side::kBid, 100, 10);
   orders.lose(3);
   CHECK(orders.entry(loss_key())->place == 4);
   CHECK(orders.entry(loss_key())->msg.order_id == 3);
@@ -143,48 +141,48 @@ TEST_CASE("A loss after a missing beginning is the loss of its records") {
 
 TEST_CASE("A snapshot makes a stale book good when it ends with LAST, without what was left") {
   TestOrders orders = after_loss();
-  orders.add(3, kBid, 99, 1, dbn::kFlagSnapshot);
+  orders.add(3, Side::kBid, 99, 1, dbn::kFlagSnapshot);
   CHECK(orders.is_stale());
   CHECK_FALSE(orders.order(1));
   CHECK_FALSE(orders.order(2));
-  orders.add(4, kBid, 99, 1, dbn::kFlagSnapshot);
+  orders.add(4, Side::kBid, 99, 1, dbn::kFlagSnapshot);
   CHECK(orders.is_stale());
-  orders.add(5, kBid, 99, 1, kSnapshotLast);
+  orders.add(5, Side::kBid, 99, 1, kSnapshotLast);
   CHECK_FALSE(orders.is_stale());
-  CHECK(orders.queue(kBid, 99) == Ids{3, 4, 5});
+  CHECK(orders.queue(Side::kBid, 99) == Ids{3, 4, 5});
   CHECK(orders.book().place == 7);
 }
 
 TEST_CASE("A snapshot without LAST has ended when a record comes that is not of it") {
   TestOrders orders = after_loss();
-  orders.add(3, kBid, 99, 1, dbn::kFlagSnapshot);
-  orders.add(4, kBid, 99, 1, dbn::kFlagSnapshot);
+  orders.add(3, Side::kBid, 99, 1, dbn::kFlagSnapshot);
+  orders.add(4, Side::kBid, 99, 1, dbn::kFlagSnapshot);
   CHECK(orders.is_stale());
-  orders.add(5, kBid, 99, 1);
+  orders.add(5, Side::kBid, 99, 1);
   CHECK_FALSE(orders.is_stale());
-  CHECK(orders.queue(kBid, 99) == Ids{3, 4, 5});
+  CHECK(orders.queue(Side::kBid, 99) == Ids{3, 4, 5});
 }
 
 TEST_CASE("A snapshot of a single order makes a stale book good") {
   TestOrders orders = after_loss();
-  orders.add(3, kBid, 99, 1, kSnapshotLast);
+  orders.add(3, Side::kBid, 99, 1, kSnapshotLast);
   CHECK_FALSE(orders.is_stale());
   CHECK_FALSE(orders.order(1));
 }
 
 TEST_CASE("A snapshot whose beginning may be lost leaves the book stale, and keeps its orders") {
   TestOrders orders;
-  orders.add(1, kBid, 100, 10);
+  orders.add(1, Side::kBid, 100, 10);
   orders.lose(3);
-  orders.add(3, kBid, 99, 1, dbn::kFlagSnapshot);
-  orders.add(4, kBid, 99, 1, kSnapshotLast);
+  orders.add(3, Side::kBid, 99, 1, dbn::kFlagSnapshot);
+  orders.add(4, Side::kBid, 99, 1, kSnapshotLast);
   CHECK(orders.is_stale());
-  CHECK(orders.queue(kBid, 100) == Ids{1});
-  CHECK(orders.queue(kBid, 99) == Ids{3, 4});
+  CHECK(orders.queue(Side::kBid, 100) == Ids{1});
+  CHECK(orders.queue(Side::kBid, 99) == Ids{3, 4});
   SECTION("until the next one") {
-    orders.add(3, kBid, 99, 1, dbn::kFlagSnapshot);
+    orders.add(3, Side::kBid, 99, 1, dbn::kFlagSnapshot);
     CHECK_FALSE(orders.order(1));
-    orders.add(4, kBid, 99, 1, kSnapshotLast);
+    orders.add(4, Side::kBid, 99, 1, kSnapshotLast);
     CHECK_FALSE(orders.is_stale());
   }
   SECTION("or a clear") {
@@ -195,25 +193,25 @@ TEST_CASE("A snapshot whose beginning may be lost leaves the book stale, and kee
 
 TEST_CASE("A snapshot that loses records in the middle does not make its book good") {
   TestOrders orders = after_loss();
-  orders.add(3, kBid, 99, 1, dbn::kFlagSnapshot);
+  orders.add(3, Side::kBid, 99, 1, dbn::kFlagSnapshot);
   orders.lose(2);
-  orders.add(6, kBid, 99, 1, dbn::kFlagSnapshot);
-  orders.add(7, kBid, 99, 1, kSnapshotLast);
+  orders.add(6, Side::kBid, 99, 1, dbn::kFlagSnapshot);
+  orders.add(7, Side::kBid, 99, 1, kSnapshotLast);
   CHECK(orders.is_stale());
 }
 
 TEST_CASE("A snapshot with a clear before it makes its book good at its end, even after a loss") {
   TestOrders orders;
-  orders.add(1, kBid, 100, 10);
+  orders.add(1, Side::kBid, 100, 10);
   orders.lose(3);
   orders.clear(dbn::kFlagSnapshot);
   CHECK(orders.is_stale());
-  orders.add(3, kBid, 99, 1, dbn::kFlagSnapshot);
+  orders.add(3, Side::kBid, 99, 1, dbn::kFlagSnapshot);
   CHECK(orders.is_stale());
-  orders.add(4, kBid, 99, 1, kSnapshotLast);
+  orders.add(4, Side::kBid, 99, 1, kSnapshotLast);
   CHECK_FALSE(orders.is_stale());
   CHECK_FALSE(orders.order(1));
-  CHECK(orders.queue(kBid, 99) == Ids{3, 4});
+  CHECK(orders.queue(Side::kBid, 99) == Ids{3, 4});
 }
 
 TEST_CASE("An empty snapshot is a clear") {
@@ -224,25 +222,25 @@ TEST_CASE("An empty snapshot is a clear") {
 
 TEST_CASE("A snapshot does not touch a good book but for the orders that it lists") {
   TestOrders orders;
-  orders.add(1, kBid, 100, 10);
-  orders.add(2, kBid, 100, 10);
-  orders.add(2, kBid, 100, 10, dbn::kFlagSnapshot);
+  orders.add(1, Side::kBid, 100, 10);
+  orders.add(2, Side::kBid, 100, 10);
+  orders.add(2, Side::kBid, 100, 10, dbn::kFlagSnapshot);
   CHECK_FALSE(orders.is_stale());
-  CHECK(orders.queue(kBid, 100) == Ids{1, 2});
+  CHECK(orders.queue(Side::kBid, 100) == Ids{1, 2});
   CHECK(orders.book().place == 1);
 }
 
 TEST_CASE("A trade of a replay does not begin a snapshot") {
   TestOrders orders = after_loss();
-  orders.apply(test_record(Action::kTrade, 1, kBid, 100, 1, kSnapshotLast));
+  orders.apply(test_record(Action::kTrade, 1, Side::kBid, 100, 1, kSnapshotLast));
   CHECK(orders.is_stale());
   CHECK(orders.left(1) == 10);
 }
 
 TEST_CASE("The venue's own word that a book may be bad makes it stale until a clear") {
   TestOrders orders;
-  orders.add(1, kBid, 100, 10);
-  orders.add(2, kBid, 100, 10, dbn::kFlagLast | dbn::kFlagMaybeBadBook);
+  orders.add(1, Side::kBid, 100, 10);
+  orders.add(2, Side::kBid, 100, 10, dbn::kFlagLast | dbn::kFlagMaybeBadBook);
   CHECK(orders.is_stale());
   orders.cancel(9, 1);
   CHECK(orders.is_stale());
@@ -251,7 +249,7 @@ TEST_CASE("The venue's own word that a book may be bad makes it stale until a cl
     orders.clear();
   }
   SECTION("a snapshot") {
-    orders.add(3, kBid, 100, 1, kSnapshotLast);
+    orders.add(3, Side::kBid, 100, 1, kSnapshotLast);
   }
   CHECK_FALSE(orders.is_stale());
 }
@@ -259,11 +257,11 @@ TEST_CASE("The venue's own word that a book may be bad makes it stale until a cl
 TEST_CASE("A snapshot that the venue itself doubts leaves the book stale") {
   TestOrders orders = after_loss();
   constexpr std::uint8_t kDoubted = dbn::kFlagSnapshot | dbn::kFlagMaybeBadBook;
-  orders.add(3, kBid, 99, 1, kDoubted);
-  orders.add(4, kBid, 99, 1, kDoubted);
-  orders.add(5, kBid, 99, 1, kDoubted | dbn::kFlagLast);
+  orders.add(3, Side::kBid, 99, 1, kDoubted);
+  orders.add(4, Side::kBid, 99, 1, kDoubted);
+  orders.add(5, Side::kBid, 99, 1, kDoubted | dbn::kFlagLast);
   CHECK(orders.is_stale());
-  CHECK(orders.queue(kBid, 99) == Ids{3, 4, 5});
+  CHECK(orders.queue(Side::kBid, 99) == Ids{3, 4, 5});
 }
 
 // --- Tops
@@ -274,54 +272,54 @@ void add_top(TestOrders& orders, Side side, std::int64_t price, std::uint32_t si
 
 TEST_CASE("A top replaces its side and leaves the other, whatever their order ids") {
   TestOrders orders;
-  add_top(orders, kBid, 100, 10);
-  add_top(orders, kAsk, 102, 3);
-  add_top(orders, kBid, 101, 4);
-  REQUIRE(orders.top(kBid));
-  REQUIRE(orders.top(kAsk));
-  CHECK(orders.top(kBid)->msg.price == 101);
-  CHECK(orders.top(kBid)->msg.size == 4);
-  CHECK(orders.top(kBid)->msg.flags == (dbn::kFlagSnapshot | dbn::kFlagTop));
-  CHECK(orders.top(kBid)->place == 3);
-  CHECK(orders.top(kAsk)->msg.price == 102);
+  add_top(orders, Side::kBid, 100, 10);
+  add_top(orders, Side::kAsk, 102, 3);
+  add_top(orders, Side::kBid, 101, 4);
+  REQUIRE(orders.top(Side::kBid));
+  REQUIRE(orders.top(Side::kAsk));
+  CHECK(orders.top(Side::kBid)->msg.price == 101);
+  CHECK(orders.top(Side::kBid)->msg.size == 4);
+  CHECK(orders.top(Side::kBid)->msg.flags == (dbn::kFlagSnapshot | dbn::kFlagTop));
+  CHECK(orders.top(Side::kBid)->place == 3);
+  CHECK(orders.top(Side::kAsk)->msg.price == 102);
   CHECK(orders.state().size() == 3);
   CHECK(orders.misfits() == 0);
 }
 
 TEST_CASE("A top without a price empties its side, as do a cancel and a size of nothing") {
   TestOrders orders;
-  add_top(orders, kBid, 100, 10);
-  add_top(orders, kAsk, 102, 3);
+  add_top(orders, Side::kBid, 100, 10);
+  add_top(orders, Side::kAsk, 102, 3);
   SECTION("no price") {
-    add_top(orders, kBid, dbn::kUndefPrice, 0);
+    add_top(orders, Side::kBid, dbn::kUndefPrice, 0);
   }
   SECTION("no size") {
-    add_top(orders, kBid, 100, 0);
+    add_top(orders, Side::kBid, 100, 0);
   }
   SECTION("a cancel") {
-    orders.apply(test_record(Action::kCancel, 0, kBid, 100, 10, dbn::kFlagTop));
+    orders.apply(test_record(Action::kCancel, 0, Side::kBid, 100, 10, dbn::kFlagTop));
   }
-  CHECK_FALSE(orders.top(kBid));
-  CHECK(orders.top(kAsk));
+  CHECK_FALSE(orders.top(Side::kBid));
+  CHECK(orders.top(Side::kAsk));
   CHECK(orders.misfits() == 0);
 }
 
 TEST_CASE("A clear removes the tops") {
   TestOrders orders;
-  add_top(orders, kBid, 100, 10);
-  add_top(orders, kAsk, 102, 3);
+  add_top(orders, Side::kBid, 100, 10);
+  add_top(orders, Side::kAsk, 102, 3);
   orders.clear();
   CHECK(orders.state().size() == 1);
 }
 
 TEST_CASE("A book has orders or tops: the first record of the other sort drops what it had") {
   TestOrders orders;
-  orders.add(1, kBid, 100, 10);
-  orders.add(2, kAsk, 102, 10);
-  add_top(orders, kBid, 101, 5);
+  orders.add(1, Side::kBid, 100, 10);
+  orders.add(2, Side::kAsk, 102, 10);
+  add_top(orders, Side::kBid, 101, 5);
   CHECK(orders.state().size() == 2);
-  CHECK(orders.top(kBid));
-  orders.add(3, kAsk, 103, 1);
+  CHECK(orders.top(Side::kBid));
+  orders.add(3, Side::kAsk, 103, 1);
   CHECK(orders.state().size() == 2);
   CHECK(orders.left(3) == 1);
 }

@@ -15,7 +15,7 @@ namespace {
 // Two finished segments and one that is not; a run is half a segment.
 constexpr JournalGeometry kGeometry{64, 56, 8192};
 constexpr Sequence kLast = 2 * 8192 + 100;
-constexpr JournalBounds kBounds{kLast, kLast, 1};
+constexpr JournalBounds kMappedBounds{kLast, kLast, 1};
 constexpr std::size_t kMany = 4096;  // records at once: those are mapped
 
 class Reading {
@@ -34,7 +34,7 @@ class Reading {
   // The gap at `next`, or the records from there on, which must be right; `next` is then behind.
   JournalRun read(std::size_t records_at_once = kMany) {
     std::vector<std::byte> out(records_at_once * kGeometry.record_bytes);
-    const auto run = reader->read(next, kBounds, out);
+    const auto run = reader->read(next, kMappedBounds, out);
     REQUIRE(run.ok());
     for (std::uint64_t i = 0; i < run->count; ++i) {
       const auto expected = journal.record(next + i);

@@ -21,7 +21,7 @@ Sequence oldest(JournalFixture& journal) {
 }
 
 // Segments 0 to 4, of which retention has recorded that it keeps from this one on.
-void build(JournalFixture& journal, std::uint64_t recorded) {
+void build_retained(JournalFixture& journal, std::uint64_t recorded) {
   for (std::uint64_t segment = 0; segment < 5; ++segment) journal.prepare(segment);
   journal.record_retention(recorded);
 }
@@ -34,7 +34,7 @@ void remove_segment(const JournalFixture& journal, std::uint64_t segment) {
 
 TEST_CASE("Without the file nothing was removed, whatever is missing") {
   JournalFixture journal;
-  build(journal, 0);
+  build_retained(journal, 0);
   std::filesystem::remove(journal.retention_file());
   remove_segment(journal, 0);
   CHECK(read_retained_from(files_of(journal)).value() == 1);
@@ -45,7 +45,7 @@ TEST_CASE("Without the file nothing was removed, whatever is missing") {
 
 TEST_CASE("What retention recorded holds, whether the segments there are more or fewer") {
   JournalFixture journal;
-  build(journal, 2);
+  build_retained(journal, 2);
   CHECK(oldest(journal) == 1);  // recorded, and killed before anything was unlinked
   remove_segment(journal, 0);
   CHECK(oldest(journal) == 1025);
@@ -61,7 +61,7 @@ TEST_CASE("What retention recorded holds, whether the segments there are more or
 
 TEST_CASE("One damaged copy is no loss, two are as no file") {
   JournalFixture journal;
-  build(journal, 2);
+  build_retained(journal, 2);
   journal.retain_from_segment(2);
   for (const std::uint64_t offset : {0u, 5u, 8u, 24u, 100u, 503u, 504u, 511u}) {
     for (const std::uint64_t copy : {0u, 512u}) {
@@ -76,7 +76,7 @@ TEST_CASE("One damaged copy is no loss, two are as no file") {
 
 TEST_CASE("An entry of another journal, and one that names no segment's beginning, says nothing") {
   JournalFixture journal;
-  build(journal, 2);
+  build_retained(journal, 2);
   JournalFiles files = files_of(journal);
   files.journal_id = fixture_id(8);
   CHECK(read_retained_from(files).value() == 1);
@@ -87,7 +87,7 @@ TEST_CASE("An entry of another journal, and one that names no segment's beginnin
 
 TEST_CASE("What lies in its place and is no file says nothing") {
   JournalFixture journal;
-  build(journal, 0);
+  build_retained(journal, 0);
   std::filesystem::remove(journal.retention_file());
   std::filesystem::create_symlink("/dev/zero", journal.retention_file());
   CHECK(read_retained_from(files_of(journal)).value() == 1);

@@ -12,6 +12,7 @@
 #include "snapshot/recording/record_file_reader.h"
 #include "testing/dbn_files.h"
 #include "testing/record_files.h"
+#include "testing/status_text.h"
 #include "testing/temporary_directory.h"
 
 namespace lapwing {
@@ -28,11 +29,6 @@ std::string head_of(const RecordFileHead& head) {
   INFO(bytes.status());
   REQUIRE(bytes.ok());
   return *bytes;
-}
-
-bool says(const absl::Status& status, const std::string& words) {
-  INFO(status);
-  return status.message().find(words) != std::string::npos;
 }
 
 absl::Status parsing(const std::string& head) {

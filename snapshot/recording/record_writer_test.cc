@@ -29,20 +29,20 @@ class FullDisk : public PosixDisk {
   std::uint64_t bytes_max = ~std::uint64_t{0};
 };
 
-std::span<const std::byte> bytes_of(const std::string& text) {
+std::span<const std::byte> text_bytes(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-constexpr std::size_t kRecordBytes = sizeof(dbn::MboMsg);
+constexpr std::size_t kMboBytes = sizeof(dbn::MboMsg);
 
 std::unique_ptr<RecordWriter> create(Disk& disk, const std::string& path) {
-  auto writer = RecordWriter::create(disk, path, mbo_metadata(), kRecordBytes);
+  auto writer = RecordWriter::create(disk, path, mbo_metadata(), kMboBytes);
   REQUIRE(writer.ok());
   return *std::move(writer);
 }
 
 std::unique_ptr<RecordWriter> resume(Disk& disk, const std::string& path, std::uint64_t committed) {
-  auto writer = RecordWriter::resume(disk, path, committed, kRecordBytes);
+  auto writer = RecordWriter::resume(disk, path, committed, kMboBytes);
   REQUIRE(writer.ok());
   return *std::move(writer);
 }
@@ -70,12 +70,12 @@ TEST_CASE("What is written is read back, record for record") {
   PosixDisk disk;
   const auto writer = create(disk, path);
   const std::string records = mbo_records(1, 50'000);
-  REQUIRE(writer->write(bytes_of(records)).ok());
+  REQUIRE(writer->write(text_bytes(records)).ok());
   REQUIRE(writer->finish().ok());
   REQUIRE(writer->finish().ok());
   CHECK(writer->records_in_file() == 50'000);
   CHECK((records_in(path) == records));
-  CHECK(errc_of(writer->write(bytes_of(records))) == Errc::kClosed);
+  CHECK(errc_of(writer->write(text_bytes(records))) == Errc::kClosed);
   const bool zstd = path.ends_with(".zst");
   CHECK((std::filesystem::file_size(path) < records.size()) == zstd);
 }
@@ -89,7 +89,7 @@ TEST_CASE("A recording can be followed while it is written") {
   CHECK(records_in(path, &end).empty());  // the metadata is there at once
   std::string wanted;
   for (std::uint64_t i = 1; i <= 20; ++i) {
-    REQUIRE(writer->write(bytes_of(mbo_records(i, 1))).ok());
+    REQUIRE(writer->write(text_bytes(mbo_records(i, 1))).ok());
     wanted += mbo_records(i, 1);
     REQUIRE(writer->flush().ok());
     CHECK(writer->records_in_file() == i);
@@ -104,7 +104,7 @@ TEST_CASE("A finished recording is continued, as often as one likes") {
   REQUIRE(create(disk, path)->finish().ok());
   for (std::uint64_t first = 1; first <= 3'001; first += 1'000) {
     const auto writer = resume(disk, path, std::filesystem::file_size(path));
-    REQUIRE(writer->write(bytes_of(mbo_records(first, 1'000))).ok());
+    REQUIRE(writer->write(text_bytes(mbo_records(first, 1'000))).ok());
     REQUIRE(writer->finish().ok());
     CHECK(writer->records() == 1'000);
   }
@@ -118,21 +118,21 @@ TEST_CASE("A recording goes on behind its last commit, whatever was written afte
   std::uint64_t committed = 0;
   {
     const auto writer = create(disk, path);
-    REQUIRE(writer->write(bytes_of(mbo_records(1, 700))).ok());
+    REQUIRE(writer->write(text_bytes(mbo_records(1, 700))).ok());
     committed = writer->commit().value();
     CHECK(writer->commit().value() == committed);
     CHECK(std::filesystem::file_size(path) == committed);
-    REQUIRE(writer->write(bytes_of(mbo_records(9'000, 9'000))).ok());
+    REQUIRE(writer->write(text_bytes(mbo_records(9'000, 9'000))).ok());
   }
   {
     const auto writer = resume(disk, path, committed);
-    REQUIRE(writer->write(bytes_of(mbo_records(701, 300))).ok());
+    REQUIRE(writer->write(text_bytes(mbo_records(701, 300))).ok());
     committed = writer->commit().value();
     REQUIRE(writer->finish().ok());
   }
   CHECK(std::filesystem::file_size(path) == committed);
   CHECK((records_in(path) == mbo_records(1, 1'000)));
-  const auto cut = RecordWriter::resume(disk, path, committed + 1, kRecordBytes);
+  const auto cut = RecordWriter::resume(disk, path, committed + 1, kMboBytes);
   CHECK(errc_of(cut.status()) == Errc::kDamaged);
   CHECK(std::filesystem::file_size(path) == committed);
 }
@@ -143,7 +143,7 @@ TEST_CASE("A writer that nobody finishes finishes by itself") {
   PosixDisk disk;
   {
     const auto writer = create(disk, path);
-    REQUIRE(writer->write(bytes_of(mbo_records(1, 10))).ok());
+    REQUIRE(writer->write(text_bytes(mbo_records(1, 10))).ok());
   }
   CHECK((records_in(path) == mbo_records(1, 10)));
 }
@@ -153,7 +153,7 @@ TEST_CASE("A file that is there is not written over") {
   PosixDisk disk;
   write_file(directory.file("out.dbn"), "precious");
   const auto writer =
-      RecordWriter::create(disk, directory.file("out.dbn"), mbo_metadata(), kRecordBytes);
+      RecordWriter::create(disk, directory.file("out.dbn"), mbo_metadata(), kMboBytes);
   CHECK(errc_of(writer.status()) == Errc::kInvalidArgument);
   CHECK(read_file(directory.file("out.dbn")) == "precious");
 }
@@ -165,9 +165,9 @@ TEST_CASE("On a full disk a raw recording ends with its last whole record and ca
   disk.bytes_max = 1'000'003;
   const auto writer = create(disk, path);
   const std::string records = mbo_records(1, 50'000);
-  const absl::Status status = writer->write(bytes_of(records));
+  const absl::Status status = writer->write(text_bytes(records));
   REQUIRE(errc_of(status) == Errc::kNoSpace);
-  CHECK(writer->write(bytes_of(records)) == status);
+  CHECK(writer->write(text_bytes(records)) == status);
   CHECK(writer->flush() == status);
   CHECK(writer->finish() == status);
   const std::string there = records_in(path);
@@ -177,7 +177,7 @@ TEST_CASE("On a full disk a raw recording ends with its last whole record and ca
   CHECK(std::string(status.message()).find(std::to_string(there.size() / 56)) != std::string::npos);
   PosixDisk roomy;
   REQUIRE(resume(roomy, path, std::filesystem::file_size(path))
-              ->write(bytes_of(records.substr(there.size())))
+              ->write(text_bytes(records.substr(there.size())))
               .ok());
   CHECK((records_in(path) == records));
 }
@@ -188,10 +188,10 @@ TEST_CASE("On a full disk a zstd recording keeps what was flushed and says so") 
   FullDisk disk;
   const auto writer = create(disk, path);
   const std::string records = mbo_records(1, 500);
-  REQUIRE(writer->write(bytes_of(records)).ok());
+  REQUIRE(writer->write(text_bytes(records)).ok());
   REQUIRE(writer->flush().ok());
   disk.bytes_max = std::filesystem::file_size(path) + 10;
-  REQUIRE(writer->write(bytes_of(mbo_records(501, 500))).ok());
+  REQUIRE(writer->write(text_bytes(mbo_records(501, 500))).ok());
   const absl::Status status = writer->finish();
   REQUIRE(errc_of(status) == Errc::kNoSpace);
   CHECK(writer->records_in_file() == 500);
@@ -206,7 +206,7 @@ TEST_CASE("A recording that cannot even begin leaves no file") {
   disk.bytes_max = 10;
   const auto path = directory.file(GENERATE("out.dbn", "out.dbn.zst"));
   const auto made = [&disk](const std::string& where) {
-    return RecordWriter::create(disk, where, mbo_metadata(), kRecordBytes).status();
+    return RecordWriter::create(disk, where, mbo_metadata(), kMboBytes).status();
   };
   CHECK(errc_of(made(path)) == Errc::kNoSpace);
   CHECK_FALSE(std::filesystem::exists(path));
@@ -218,8 +218,8 @@ TEST_CASE("Bytes that are not whole records are refused before they reach the fi
   PosixDisk disk;
   const auto writer = create(disk, directory.file("out.dbn"));
   const std::string records = mbo_records(1, 2);
-  CHECK(errc_of(writer->write(bytes_of(records.substr(0, 100)))) == Errc::kInvalidArgument);
-  REQUIRE(writer->write(bytes_of(records)).ok());
+  CHECK(errc_of(writer->write(text_bytes(records.substr(0, 100)))) == Errc::kInvalidArgument);
+  REQUIRE(writer->write(text_bytes(records)).ok());
   REQUIRE(writer->finish().ok());
   CHECK((records_in(directory.file("out.dbn")) == records));
 }
@@ -231,13 +231,13 @@ TEST_CASE(
   PosixDisk disk;
   const std::string records = mbo_records(1, 20'000);
   const auto create_whole = [&](Disk& on) {
-    return RecordWriter::create_whole(on, path, mbo_metadata(), kRecordBytes);
+    return RecordWriter::create_whole(on, path, mbo_metadata(), kMboBytes);
   };
   const auto names = [&] { return disk.list(directory.path()).value(); };
   {
     const auto writer = create_whole(disk);
     REQUIRE(writer.ok());
-    REQUIRE((*writer)->write(bytes_of(records)).ok());
+    REQUIRE((*writer)->write(text_bytes(records)).ok());
     REQUIRE((*writer)->flush().ok());
     CHECK_FALSE(std::filesystem::exists(path));
     CHECK(std::filesystem::exists(path + ".new"));
@@ -257,13 +257,13 @@ TEST_CASE(
   {
     const auto unfinished = create_whole(disk);
     REQUIRE(unfinished.ok());
-    REQUIRE((*unfinished)->write(bytes_of(records)).ok());
+    REQUIRE((*unfinished)->write(text_bytes(records)).ok());
   }
   CHECK(names().empty());
   write_file(path + ".new", "of a run that was killed");
   const auto writer = create_whole(disk);
   REQUIRE(writer.ok());
-  REQUIRE((*writer)->write(bytes_of(records)).ok());
+  REQUIRE((*writer)->write(text_bytes(records)).ok());
   REQUIRE((*writer)->finish().ok());
   REQUIRE((*writer)->finish().ok());
   CHECK(names().size() == 1);
@@ -276,9 +276,9 @@ TEST_CASE("A file that is named when it is whole is not there after an error") {
   const std::string path = directory.file(GENERATE("out.dbn", "out.dbn.zst"));
   FullDisk disk;
   disk.bytes_max = mbo_metadata().size() + 1'000;
-  const auto writer = RecordWriter::create_whole(disk, path, mbo_metadata(), kRecordBytes);
+  const auto writer = RecordWriter::create_whole(disk, path, mbo_metadata(), kMboBytes);
   REQUIRE(writer.ok());
-  absl::Status status = (*writer)->write(bytes_of(mbo_records(1, 200'000)));
+  absl::Status status = (*writer)->write(text_bytes(mbo_records(1, 200'000)));
   if (status.ok()) status = (*writer)->finish();
   CHECK(errc_of(status) == Errc::kNoSpace);
   CHECK(std::string(status.message()).find(path + " was not written") != std::string::npos);
@@ -290,7 +290,7 @@ TEST_CASE("A file that appeared meanwhile is not replaced") {
   const TemporaryDirectory directory;
   const std::string path = directory.file("out.dbn");
   PosixDisk disk;
-  const auto writer = RecordWriter::create_whole(disk, path, mbo_metadata(), kRecordBytes);
+  const auto writer = RecordWriter::create_whole(disk, path, mbo_metadata(), kMboBytes);
   REQUIRE(writer.ok());
   write_file(path, "precious");
   CHECK(errc_of((*writer)->finish()) == Errc::kInvalidArgument);

@@ -10,7 +10,7 @@
 namespace lapwing {
 namespace {
 
-Schema signal() {
+Schema signal_schema() {
   return {"desk.signal",
           1,
           24,
@@ -37,17 +37,17 @@ bool is_refused(const Schema& schema, const std::string& words) {
 }
 
 TEST_CASE("The text of a schema is one line, always the same, with a hash of its own") {
-  CHECK(signal().text() == kText);
-  CHECK(signal().hash() == 0xb9cebee29af384ec);
-  Schema other = signal();
+  CHECK(signal_schema().text() == kText);
+  CHECK(signal_schema().hash() == 0xb9cebee29af384ec);
+  Schema other = signal_schema();
   other.fields[4].type = FieldType::kInt64;
-  CHECK(other.hash() != signal().hash());
+  CHECK(other.hash() != signal_schema().hash());
 }
 
 TEST_CASE("The text is read back, every member of it") {
   const auto read = Schema::parse(kText);
   REQUIRE(read.ok());
-  CHECK(*read == signal());
+  CHECK(*read == signal_schema());
 }
 
 TEST_CASE("Members that this release does not know are ignored") {
@@ -83,41 +83,41 @@ TEST_CASE("What is no text of a schema is refused") {
 }
 
 TEST_CASE("A description that contradicts itself is refused with the field's name") {
-  REQUIRE(signal().check().ok());
-  Schema schema = signal();
+  REQUIRE(signal_schema().check().ok());
+  Schema schema = signal_schema();
   schema.fields[1].offset = 6;
   CHECK(is_refused(schema, "field instrument begins at 6, before the end of ts_recv"));
-  schema = signal();
+  schema = signal_schema();
   schema.fields[4].offset = 20;
   CHECK(is_refused(schema, "field fair_value ends at 28, but the record has 24"));
-  schema = signal();
+  schema = signal_schema();
   schema.fields[4].offset = std::numeric_limits<std::uint32_t>::max();
   CHECK(is_refused(schema, "field fair_value ends at 4294967303"));
-  schema = signal();
+  schema = signal_schema();
   schema.fields[4].bytes = 4;
   CHECK(is_refused(schema, "field fair_value has 4 bytes"));
-  schema = signal();
+  schema = signal_schema();
   schema.fields[3].name = "side";
   CHECK(is_refused(schema, "field side is listed twice"));
-  schema = signal();
+  schema = signal_schema();
   schema.fields[3].bytes = 0;
   CHECK(is_refused(schema, "field note has no bytes"));
-  schema = signal();
+  schema = signal_schema();
   schema.fields[3].name = "a b";
   CHECK(is_refused(schema, "the field at 13 has a name"));
-  schema = signal();
+  schema = signal_schema();
   schema.fields[4].unit = FieldUnit::kPrice;
   CHECK(is_refused(schema, "field fair_value is a price"));
-  schema = signal();
+  schema = signal_schema();
   schema.fields[4].unit = FieldUnit::kFlags;
   CHECK(is_refused(schema, "field fair_value has flags"));
-  schema = signal();
+  schema = signal_schema();
   schema.fields[1].role = FieldRole::kTime;
   CHECK(is_refused(schema, "field instrument is a time"));
-  schema = signal();
+  schema = signal_schema();
   schema.fields[4].values = {{"one", 1}};
   CHECK(is_refused(schema, "field fair_value names values"));
-  schema = signal();
+  schema = signal_schema();
   for (const char* name : {"", "two words", "\xff"}) {
     schema.fields[2].values = {{name, 1}};
     CHECK(is_refused(schema, "field side names the value 1 with what is not"));
@@ -141,16 +141,16 @@ TEST_CASE("A description that contradicts itself is refused with the field's nam
   }
   schema.fields[2].values = {{"one", 128}};
   CHECK(schema.check().ok());
-  schema = signal();
+  schema = signal_schema();
   schema.fields[4].unit = static_cast<FieldUnit>(99);
   CHECK(is_refused(schema, "field fair_value has a unit or a role"));
-  schema = signal();
+  schema = signal_schema();
   schema.fields[4] = {"again", FieldType::kUInt64, 16, 8, FieldUnit::kUtcNs, FieldRole::kTime};
   CHECK(is_refused(schema, "field again is a second time"));
 }
 
 TEST_CASE("Names, versions and sizes of a schema have limits") {
-  Schema schema = signal();
+  Schema schema = signal_schema();
   schema.name = "two words";
   CHECK(is_refused(schema, "a schema's name"));
   schema.name = std::string(32, 'a');
@@ -159,7 +159,7 @@ TEST_CASE("Names, versions and sizes of a schema have limits") {
   CHECK(schema.check().ok());
   schema.version = 0;
   CHECK(is_refused(schema, "versions begin at 1"));
-  schema = signal();
+  schema = signal_schema();
   schema.record_bytes = 4089;
   CHECK(is_refused(schema, "records of 4089 bytes"));
   schema.record_bytes = 4088;
@@ -171,7 +171,7 @@ TEST_CASE("Names, versions and sizes of a schema have limits") {
   CHECK(schema.check().ok());
   schema.fields.push_back({"more", FieldType::kInt8, kSchemaFieldsMax, 1});
   CHECK(errc_of(schema.check()) == Errc::kLimit);
-  schema = signal();
+  schema = signal_schema();
   for (int i = 0; i < 1000; ++i) {
     schema.fields[1].values.push_back({absl::StrCat(std::string(59, 'v'), i), i});
   }

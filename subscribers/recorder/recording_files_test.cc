@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "lapwing/kv16.h"
 #include "snapshot/schema/known_schemas.h"
@@ -26,10 +27,6 @@ struct OnDisk : RecordingOnDisk {
     return std::string(refused.status().message());
   }
 };
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 // Session n of a journal: its feed's symbols are those of n.
 Id128 session_id(std::uint8_t n) {
@@ -266,7 +263,7 @@ TEST_CASE("A recording that begins with a state is continued behind it, or begin
 TEST_CASE("Other limits hold from the next run on, and one file does not become a series") {
   OnDisk on;
   on.record(kBySecond, 450);
-  CHECK(contains(on.refusal(kOneFile), "is a series of files"));
+  CHECK(absl::StrContains(on.refusal(kOneFile), "is a series of files"));
   on.record({.every = std::chrono::seconds(2)}, 3'000);
   const auto files = on.files();
   check_series(files, 1, 3'000);
@@ -275,7 +272,7 @@ TEST_CASE("Other limits hold from the next run on, and one file does not become 
   CHECK(files[2].records.size() == 2 * kPerSecond);
   on.path = on.directory.file("one.dbn");
   on.record(kOneFile, 10);
-  CHECK(contains(on.refusal(kBySecond), "is one file"));
+  CHECK(absl::StrContains(on.refusal(kBySecond), "is one file"));
 }
 
 TEST_CASE("Files that are complete may be moved away, even the last one") {
@@ -296,7 +293,7 @@ TEST_CASE("Files of others are neither taken for a recording's nor written over"
   OnDisk on;
   const std::string stranger = on.directory.file("es.000002.20251120T150001Z.dbn.zst");
   write_file(stranger, "mine");
-  CHECK(contains(on.refusal(kBySecond), stranger));
+  CHECK(absl::StrContains(on.refusal(kBySecond), stranger));
   std::filesystem::remove(stranger);
   on.record(kBySecond, 30);
   write_file(stranger, "mine");
@@ -304,7 +301,7 @@ TEST_CASE("Files of others are neither taken for a recording's nor written over"
     const absl::Status stopped =
         record_up_to(on.disk, recording_options(on.path, kBySecond), 900, on.random);
     CHECK(errc_of(stopped) == Errc::kInvalidArgument);
-    CHECK(contains(std::string(stopped.message()), stranger));
+    CHECK(absl::StrContains(std::string(stopped.message()), stranger));
     CHECK(read_file(stranger) == "mine");
   }
   std::filesystem::remove(stranger);
@@ -389,7 +386,8 @@ TEST_CASE("The name decides where both forms can be, and no DBN file has other r
   auto recording = prepared(on.disk, recording_options(on.path, kOneFile));
   const absl::Status refused = append(*recording, 1, 3, FeedOf::kSignals);
   CHECK(errc_of(refused) == Errc::kRecordSize);
-  CHECK(contains(std::string(refused.message()), "which a DBN file cannot hold: name the file "));
+  CHECK(absl::StrContains(std::string(refused.message()),
+                          "which a DBN file cannot hold: name the file "));
   CHECK_FALSE(std::filesystem::exists(on.path));
   on.path = on.directory.file("es.records");
   recording = prepared(on.disk, recording_options(on.path, kOneFile));
@@ -433,22 +431,24 @@ TEST_CASE("A recording does not go on with records of another size or descriptio
       batch.record_bytes = 64;
       batch.schema = nullptr;
     });
-    CHECK(contains(said, "now carries records of schema desk.signal (64 bytes): record those"));
+    CHECK(absl::StrContains(said,
+                            "now carries records of schema desk.signal (64 bytes): record those"));
   } else if (words == "description") {
     said = refusal(
         [](RecordBatch& batch) { batch.schema = std::make_shared<const Schema>(later_signal()); });
-    CHECK(contains(said, absl::StrFormat("description %016x): record", later_signal().hash())));
+    CHECK(absl::StrContains(said,
+                            absl::StrFormat("description %016x): record", later_signal().hash())));
   } else if (words == "none") {
     said = refusal([](RecordBatch& batch) { batch.schema = nullptr; });
-    CHECK(contains(said, "now carries records of schema desk.signal (56 bytes): record"));
+    CHECK(absl::StrContains(said, "now carries records of schema desk.signal (56 bytes): record"));
   } else {
     said = refusal([](RecordBatch& batch) {
       batch.schema_name = "desk.other";
       batch.schema = nullptr;
     });
-    CHECK(contains(said, "now carries records of schema desk.other"));
+    CHECK(absl::StrContains(said, "now carries records of schema desk.other"));
   }
-  CHECK(contains(said, held));
+  CHECK(absl::StrContains(said, held));
   const std::string expected = *encode_record_file_head(signal_head()) + signal_records(1, 10);
   recording.reset();
   CHECK((read_file(on.path) == expected));
@@ -491,12 +491,12 @@ TEST_CASE("Records that nobody has described are recorded with their size, which
   const absl::Status unsaid =
       prepared(on.disk, recording_options(on.path, kOneFile))->append(batch);
   CHECK(errc_of(unsaid) == Errc::kInvalidArgument);
-  CHECK(contains(std::string(unsaid.message()), "give RecordBatch::record_bytes"));
+  CHECK(absl::StrContains(std::string(unsaid.message()), "give RecordBatch::record_bytes"));
   batch.record_bytes = sizeof(Signal);
   const absl::Status timeless =
       prepared(on.disk, recording_options(on.path, kBySecond))->append(batch);
   CHECK(errc_of(timeless) == Errc::kInvalidArgument);
-  CHECK(contains(std::string(timeless.message()), "have no time"));
+  CHECK(absl::StrContains(std::string(timeless.message()), "have no time"));
   CHECK(on.disk.list(on.directory.path()).value().empty());
   const auto recording = prepared(on.disk, recording_options(on.path, {.bytes = kRotateBytesMin}));
   while (recording->files() < 3) REQUIRE(recording->append(batch).ok());
@@ -515,7 +515,7 @@ TEST_CASE("FILE.position says what the records are, and one of an earlier releas
   CHECK(position.kind == RecordedKind{SchemaLabel(dbn::kSchemaMbo), 56});
   std::string text = read_file(position_path(on.path));
   const std::string added = R"("record_bytes":56,"schema_hash":"0000000000000000",)";
-  REQUIRE(contains(text, added));
+  REQUIRE(absl::StrContains(text, added));
   text.erase(text.find(added), added.size());
   write_file(position_path(on.path), text);
   CHECK(read_position(on.disk, on.path)->kind.record_bytes == 0);

@@ -3,13 +3,14 @@
 #include <filesystem>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "testing/recorder_fixture.h"
 
 namespace lapwing {
 namespace {
 
-struct OnDisk : RecordingOnDisk {
-  OnDisk() : RecordingOnDisk("es.dbn") {}
+struct ReplacedOnDisk : RecordingOnDisk {
+  ReplacedOnDisk() : RecordingOnDisk("es.dbn") {}
   // As a run that is killed after its last commit.
   void record_until_killed(const Rotation& rotation, Sequence last) {
     const auto recording = prepared(disk, recording_options(path, rotation));
@@ -31,22 +32,19 @@ struct OnDisk : RecordingOnDisk {
   }
 };
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 // What a user can do.
-void check_choices(OnDisk& on, const std::string& message) {
+void check_choices(ReplacedOnDisk& on, const std::string& message) {
   CAPTURE(message);
-  CHECK(contains(message, on.growing_file() + " ("));
-  CHECK(contains(message, "Put the recorded file back, or move " + on.path + ".position away"));
-  CHECK(contains(message, "after:" + on.position().position.text()));
+  CHECK(absl::StrContains(message, on.growing_file() + " ("));
+  CHECK(absl::StrContains(message,
+                          "Put the recorded file back, or move " + on.path + ".position away"));
+  CHECK(absl::StrContains(message, "after:" + on.position().position.text()));
 }
 
 }  // namespace
 
 TEST_CASE("An older copy in the place of a recording's file is refused, and the file continues") {
-  OnDisk on;
+  ReplacedOnDisk on;
   on.path = on.directory.file(GENERATE("es.dbn", "es.dbn.zst"));
   const Rotation rotation = GENERATE(kOneFile, kBySecond);
   on.record(rotation, 200);
@@ -57,7 +55,7 @@ TEST_CASE("An older copy in the place of a recording's file is refused, and the 
   write_file(on.growing_file(), older);
   const std::string message = on.refusal(rotation);
   check_choices(on, message);
-  CHECK(contains(message, "has only " + std::to_string(older.size()) + " bytes"));
+  CHECK(absl::StrContains(message, "has only " + std::to_string(older.size()) + " bytes"));
   CHECK(read_file(on.growing_file()) == older);
   write_file(on.growing_file(), newer);
   on.record(rotation, 900);
@@ -69,7 +67,7 @@ TEST_CASE("An older copy in the place of a recording's file is refused, and the 
 }
 
 TEST_CASE("Another file in the place of a recording's is refused, whatever its size") {
-  OnDisk on;
+  ReplacedOnDisk on;
   on.record(kOneFile, 20'000);
   const std::string recorded = read_file(on.path);
   const std::size_t changed_at =
@@ -80,7 +78,7 @@ TEST_CASE("Another file in the place of a recording's is refused, whatever its s
   write_file(on.path, other);
   const std::string message = on.refusal(kOneFile);
   check_choices(on, message);
-  CHECK(contains(message, "has other content: the checksum of these bytes is "));
+  CHECK(absl::StrContains(message, "has other content: the checksum of these bytes is "));
   CHECK((read_file(on.path) == other));
   write_file(on.path, recorded);
   on.record(kOneFile, 20'100);
@@ -88,21 +86,21 @@ TEST_CASE("Another file in the place of a recording's is refused, whatever its s
 }
 
 TEST_CASE("A recording in one file whose file is missing is not begun anew") {
-  OnDisk on;
+  ReplacedOnDisk on;
   const bool is_killed = GENERATE(true, false);
   if (is_killed) on.record_until_killed(kOneFile, 30);
   if (!is_killed) on.record(kOneFile, 30);
   std::filesystem::rename(on.path, on.path + ".moved");
   const std::string message = on.refusal(kOneFile);
   check_choices(on, message);
-  CHECK(contains(message, "is missing"));
+  CHECK(absl::StrContains(message, "is missing"));
   std::filesystem::rename(on.path + ".moved", on.path);
   on.record(kOneFile, 60);
   CHECK(read_recorded(on.disk, on.path).records.size() == 60);
 }
 
 TEST_CASE("A series continues without its last file only if that one was ended") {
-  OnDisk on;
+  ReplacedOnDisk on;
   on.record_until_killed(kBySecond, 450);
   CHECK_FALSE(on.position().ended);
   const std::string moved = on.growing_file();
@@ -115,13 +113,13 @@ TEST_CASE("A series continues without its last file only if that one was ended")
   std::filesystem::rename(moved, on.directory.file("elsewhere"));
   on.record_until_killed(kBySecond, 600);
   CHECK_FALSE(on.position().ended);
-  CHECK(contains(on.growing_file(), "es.000003."));
+  CHECK(absl::StrContains(on.growing_file(), "es.000003."));
   on.record(kBySecond, 900);
   CHECK(read_recorded(on.disk, on.directory.file("elsewhere")).records.back() == 500);
 }
 
 TEST_CASE("A run that continues an ended file says so before it writes") {
-  OnDisk on;
+  ReplacedOnDisk on;
   on.record(kOneFile, 30);
   REQUIRE(on.position().ended);
   const auto recording = prepared(on.disk, recording_options(on.path, kOneFile));
@@ -131,7 +129,7 @@ TEST_CASE("A run that continues an ended file says so before it writes") {
 }
 
 TEST_CASE("A position of an earlier release has no checksum, and is continued with one") {
-  OnDisk on;
+  ReplacedOnDisk on;
   on.record(kOneFile, 30);
   std::string text = read_file(position_path(on.path));
   const std::size_t begin = text.find(R"(,"checksum")");

@@ -13,7 +13,7 @@
 namespace lapwing {
 namespace {
 
-constexpr std::uint64_t kHourNs = 3'600'000'000'000;
+constexpr std::uint64_t kNsPerHour = 3'600'000'000'000;
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
 Periods periods_of(const Rotation& rotation) {
@@ -57,10 +57,10 @@ TEST_CASE("The names of a series' files are known again, and no others") {
 TEST_CASE("A period is over with the first record of a later one, on the clock's boundaries") {
   const Periods hourly = periods_of({0, std::chrono::hours(1)});
   const std::uint64_t began = kFeedBeginNs + 20 * 60 * kSecondNs;
-  CHECK(hourly.period_of(began) == Period{kFeedBeginNs, kFeedBeginNs + kHourNs});
-  CHECK(hourly.judge(began, kFeedBeginNs + kHourNs - 1) == RecordTime::kOfThisFile);
-  CHECK(hourly.judge(began, kFeedBeginNs + kHourNs) == RecordTime::kOfLaterFile);
-  CHECK(hourly.judge(began, kFeedBeginNs + 30 * kHourNs) == RecordTime::kOfLaterFile);
+  CHECK(hourly.period_of(began) == Period{kFeedBeginNs, kFeedBeginNs + kNsPerHour});
+  CHECK(hourly.judge(began, kFeedBeginNs + kNsPerHour - 1) == RecordTime::kOfThisFile);
+  CHECK(hourly.judge(began, kFeedBeginNs + kNsPerHour) == RecordTime::kOfLaterFile);
+  CHECK(hourly.judge(began, kFeedBeginNs + 30 * kNsPerHour) == RecordTime::kOfLaterFile);
   CHECK(hourly.judge(began, kFeedBeginNs - 1) == RecordTime::kOfThisFile);
   CHECK(hourly.judge(dbn::kUndefTimestamp, began) == RecordTime::kOfLaterFile);
   CHECK(hourly.judge(dbn::kUndefTimestamp, dbn::kUndefTimestamp) == RecordTime::kNone);
@@ -70,7 +70,7 @@ TEST_CASE("A period is over with the first record of a later one, on the clock's
 
 TEST_CASE("A time far beyond the open period, or far before it, is not believed at once") {
   const Periods hourly = periods_of({0, std::chrono::hours(1)});
-  const std::uint64_t end = kFeedBeginNs + kHourNs;
+  const std::uint64_t end = kFeedBeginNs + kNsPerHour;
   CHECK(hourly.judge(kFeedBeginNs, end + kAheadNsMax) == RecordTime::kOfLaterFile);
   CHECK(hourly.judge(kFeedBeginNs, end + kAheadNsMax + 1) == RecordTime::kFar);
   CHECK(hourly.judge(kFeedBeginNs, kFeedBeginNs - kBehindNsMax) == RecordTime::kOfThisFile);
@@ -86,7 +86,7 @@ TEST_CASE("A time far beyond the open period, or far before it, is not believed 
 }
 
 TEST_CASE("With long periods a silence of two of them is believed") {
-  constexpr std::uint64_t kMonthNs = 30 * 24 * kHourNs;
+  constexpr std::uint64_t kMonthNs = 30 * 24 * kNsPerHour;
   const Periods monthly = periods_of({0, std::chrono::hours(30 * 24)});
   const std::uint64_t end = monthly.period_of(kFeedBeginNs).end_ns;
   CHECK(monthly.judge(kFeedBeginNs, end + 2 * kMonthNs) == RecordTime::kOfLaterFile);

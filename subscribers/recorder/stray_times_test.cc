@@ -12,12 +12,12 @@ namespace {
 constexpr std::uint64_t kHourNs = 3'600'000'000'000;
 constexpr std::uint64_t kYearNs = 365 * 24 * kHourNs;
 constexpr std::uint64_t kMinuteNs = 60'000'000'000;
-constexpr char kRoot[] = "/disk";
+constexpr char kStrayRoot[] = "/disk";
 
 using Times = std::vector<std::uint64_t>;
 
 RecordingFilesOptions hourly(std::uint64_t bytes = 0) {
-  return recording_options(std::string(kRoot) + "/es.dbn", {bytes, std::chrono::hours(1)});
+  return recording_options(std::string(kStrayRoot) + "/es.dbn", {bytes, std::chrono::hours(1)});
 }
 
 // A record a minute, each an event by itself.
@@ -27,7 +27,8 @@ Times minutes(std::uint64_t count) {
   return times;
 }
 
-absl::Status append(RecordingFiles& recording, const Times& times, Sequence first, Sequence last) {
+absl::Status append_times(RecordingFiles& recording, const Times& times, Sequence first,
+                          Sequence last) {
   std::string bytes;
   for (Sequence n = first; n <= last; ++n) {
     dbn::MboMsg record = mbo_record(n);
@@ -46,7 +47,7 @@ absl::Status record(Disk& disk, const RecordingFilesOptions& options, const Time
   Sequence n = (*recording)->position() ? (*recording)->position()->sequence : 0;
   while (n < times.size()) {
     const Sequence end = std::min<Sequence>(times.size(), n + 1 + random.below(20));
-    if (absl::Status done = append(**recording, times, n + 1, end); !done.ok()) return done;
+    if (absl::Status done = append_times(**recording, times, n + 1, end); !done.ok()) return done;
     n = end;
     if (!random.chance(30)) continue;
     if (absl::Status done = (*recording)->commit(feed_position(n)); !done.ok()) return done;
@@ -72,9 +73,9 @@ std::vector<NameAndRecords> series(Disk& disk, const RecordingFilesOptions& opti
   return files;
 }
 
-std::vector<NameAndRecords> recorded(const Times& times,
-                                     const RecordingFilesOptions& options = hourly()) {
-  SimDisk disk(kRoot, 1);
+std::vector<NameAndRecords> recorded_times(const Times& times,
+                                           const RecordingFilesOptions& options = hourly()) {
+  SimDisk disk(kStrayRoot, 1);
   SimRandom random(1);
   const absl::Status done = record(disk, options, times, random);
   INFO(done);
@@ -107,12 +108,12 @@ const std::vector<std::uint64_t>& wrong_times() {
 // Cuts a recording of these times before each of its operations, and compares what the next run
 // makes of it with a recording that was not cut.
 void check_cuts(const Times& times, const RecordingFilesOptions& options) {
-  const auto whole = recorded(times, options);
+  const auto whole = recorded_times(times, options);
   REQUIRE(whole.size() > 2);
   std::uint64_t cuts = 0;
   for (std::uint64_t step = 0;; ++step) {
     CAPTURE(step);
-    SimDisk disk(kRoot, 7 + step);
+    SimDisk disk(kStrayRoot, 7 + step);
     SimRandom random(step);
     disk.stop_after(step);
     const absl::Status first = record(disk, options, times, random);
@@ -136,8 +137,8 @@ TEST_CASE("A few records with a wrong time go to the open file, and the rotation
   const Times right = minutes(300);
   Times times = right;
   times.insert(times.begin() + 70, count, wrong);
-  const auto expected = recorded(right);
-  const auto files = recorded(times);
+  const auto expected = recorded_times(right);
+  const auto files = recorded_times(times);
   REQUIRE(expected.size() == 5);
   CHECK(names(files) == names(expected));
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -151,11 +152,11 @@ TEST_CASE("Wrong times that come again and again begin no file") {
     times.insert(times.end(), kStrayRecordsMax - 1, time + kYearNs);
     times.push_back(time);
   }
-  const auto files = recorded(times);
+  const auto files = recorded_times(times);
   // The first record begins the series, and its time is wrong: that is noticed at the first good ones.
   CHECK(files.size() <= 2 + 5);
   times.erase(times.begin(), times.begin() + kStrayRecordsMax - 1);
-  CHECK(names(recorded(times)) == names(recorded(minutes(300))));
+  CHECK(names(recorded_times(times)) == names(recorded_times(minutes(300))));
 }
 
 TEST_CASE("A feed whose time line moves, ahead or back, begins a file there, and goes on in it") {
@@ -164,7 +165,7 @@ TEST_CASE("A feed whose time line moves, ahead or back, begins a file there, and
   for (const std::uint64_t time : minutes(120)) {
     times.push_back(is_ahead ? time + kYearNs : time - kYearNs);
   }
-  const auto files = recorded(times);
+  const auto files = recorded_times(times);
   REQUIRE(files.size() == 3);
   CHECK(files[0].records.size() == 60 + kStrayRecordsMax - 1);
   CHECK(files[1].start == times[60 + kStrayRecordsMax - 1]);
@@ -174,7 +175,7 @@ TEST_CASE("A feed whose time line moves, ahead or back, begins a file there, and
 TEST_CASE("A series that begins with a wrong time comes back to the right one") {
   Times times = minutes(300);
   times.front() = kFeedBeginNs + kYearNs;
-  const auto files = recorded(times);
+  const auto files = recorded_times(times);
   REQUIRE(files.size() == 6);
   CHECK(files[0].records.size() == kStrayRecordsMax);
   CHECK(files[5].records.size() == 60);
@@ -185,7 +186,7 @@ TEST_CASE("A file that begins by size with a wrong time has the period of the on
   for (std::uint64_t i = 0; i < 6'000; ++i) {  // 336,000 bytes
     times.push_back(i % 7 == 3 ? kFeedBeginNs + kYearNs : kFeedBeginNs + i * kMinuteNs / 30);
   }
-  const auto files = recorded(times, hourly(kRotateBytesMin));
+  const auto files = recorded_times(times, hourly(kRotateBytesMin));
   CHECK(files.size() == 7);  // 3:20 hours; 64 KiB are 39 minutes, so each full hour has two files
   for (const NameAndRecords& file : files) CHECK(file.start < times.back() + 1);
 }

@@ -28,7 +28,6 @@
 namespace lapwing {
 namespace {
 
-constexpr char kRoot[] = "sim";
 constexpr std::uint64_t kRunsDefault = 10'000;
 constexpr std::uint64_t kLivesMax = 5;
 
@@ -60,9 +59,9 @@ struct Life {
 class Run {
  public:
   Run(std::uint64_t seed, Tally& tally)
-      : tally_(tally), random_(seed), disk_(kRoot, seed ^ 0x5eed), queue_(disk_) {
+      : tally_(tally), random_(seed), disk_(kSimRoot, seed ^ 0x5eed), queue_(disk_) {
     const std::uint32_t record_bytes = static_cast<std::uint32_t>(8 + random_.below(500));
-    options_.root = kRoot;
+    options_.root = kSimRoot;
     options_.geometry.record_bytes = record_bytes;
     options_.geometry.slot_bytes = slot_bytes_for(record_bytes);
     options_.geometry.segment_slots =
@@ -109,11 +108,11 @@ class Run {
 
   // False if the machine stopped in the midst of it.
   bool settle() {
-    auto sessions = SessionLog::open(disk_, kRoot);
+    auto sessions = SessionLog::open(disk_, kSimRoot);
     if (disk_.stopped()) return false;
     REQUIRE(sessions.ok());
     const auto settled =
-        lapwing::settle(disk_, kRoot, *sessions, id_of(options_.boot), ring_opener());
+        lapwing::settle(disk_, kSimRoot, *sessions, id_of(options_.boot), ring_opener());
     if (disk_.stopped()) return false;
     INFO(settled.status().message());
     REQUIRE(settled.ok());
@@ -230,7 +229,7 @@ class Run {
       REQUIRE(is_void(1, kSequenceMax));
       return;
     }
-    auto reader = JournalReader::open(disk_, kRoot, ArchiveFixture::journal_id());
+    auto reader = JournalReader::open(disk_, kSimRoot, ArchiveFixture::journal_id());
     INFO(reader.status().message());
     REQUIRE(reader.ok());
     const auto bounds = (*reader)->settled_bounds();
