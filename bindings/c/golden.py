@@ -9,7 +9,7 @@
     … --header FILE                      of another header
 
 Names and types come from the header's text, which keeps to one form; sizes, offsets and values from the C
-compiler (CC, by default cc). The layouts of Java, C# and Node.js are generated from tests/golden/capi.golden.
+compiler (CC, by default cc). The declarations of Java, C# and Node.js come from the header (bindings/header).
 
 Exit: 0 unchanged, 1 changed, 2 wrong usage, or a header that is not in that form.
 """

@@ -12,6 +12,11 @@ for tool in mcs mono; do
     exit 77
   fi
 done
+if ! command -v python3 > /dev/null; then
+  echo "Python 3.9 or newer; this machine has none"
+  exit 77
+fi
+python3 "$here/../header/emit.py" csharp "$here/src/Native.cs"
 
 compile() {
   mcs -nologo -langversion:7 -unsafe -optimize -warnaserror -nowarn:0649,0169 -define:TRACE \

@@ -8,13 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/jdk.sh"
 find_jdk
 command -v mvn >/dev/null || { echo "Maven; this machine has none"; exit 77; }
+command -v python3 >/dev/null || { echo "Python 3.9 or newer; this machine has none"; exit 77; }
 
-# C.java belongs to the header.
-header=$here/../../include/lapwing.h
-if [[ -e $header ]] &&
-  ! python3 "$here/layouts.py" "$header" | cmp -s - "$here/src/main/java/lapwing/C.java"; then
-  echo "C.java is not what layouts.py makes of lapwing.h; run layouts.py, which says how"
-  exit 1
-fi
-
+python3 "$here/../header/emit.py" java "$here/src/main/java/lapwing/C.java"
 mvn --batch-mode --quiet --file "$here/pom.xml" -DskipTests install

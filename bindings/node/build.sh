@@ -14,7 +14,12 @@ if [ "$(node -p 'process.versions.node.split(".")[0]')" -lt $node_min ]; then
   echo "Node.js $node_min or newer; this machine has $(node --version)"
   exit 77
 fi
+if ! command -v python3 > /dev/null; then
+  echo "Python 3.9 or newer; this machine has none"
+  exit 77
+fi
 
+python3 "$here/../header/emit.py" node "$here/src/abi.ts"
 mkdir -p "$out"
 cd "$out"
 rm -rf dist src tests examples conformance
