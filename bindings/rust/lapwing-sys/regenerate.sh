@@ -9,4 +9,4 @@ header=${1:-../../../include/lapwing.h}
 bindgen "$header" --output src/bindings.rs --rust-target 1.82 --formatter rustfmt \
   --allowlist-item 'lapwing_.*' --allowlist-item 'LAPWING_.*' \
   --dynamic-loading Lapwing --dynamic-link-require-all --with-derive-default \
-  --use-core --wrap-unsafe-ops -- -std=c11
+  --use-core --wrap-unsafe-ops --no-layout-tests -- -std=c11

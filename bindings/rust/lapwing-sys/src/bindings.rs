@@ -90,12 +90,6 @@ pub struct lapwing_wait_set {
 pub struct lapwing_id {
     pub bytes: [u8; 16usize],
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_id"][::core::mem::size_of::<lapwing_id>() - 16usize];
-    ["Alignment of lapwing_id"][::core::mem::align_of::<lapwing_id>() - 1usize];
-    ["Offset of field: lapwing_id::bytes"][::core::mem::offset_of!(lapwing_id, bytes) - 0usize];
-};
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct lapwing_error {
@@ -105,20 +99,6 @@ pub struct lapwing_error {
     pub reserved: u32,
     pub message: [::core::ffi::c_char; 496usize],
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_error"][::core::mem::size_of::<lapwing_error>() - 512usize];
-    ["Alignment of lapwing_error"][::core::mem::align_of::<lapwing_error>() - 4usize];
-    ["Offset of field: lapwing_error::struct_size"]
-        [::core::mem::offset_of!(lapwing_error, struct_size) - 0usize];
-    ["Offset of field: lapwing_error::code"][::core::mem::offset_of!(lapwing_error, code) - 4usize];
-    ["Offset of field: lapwing_error::sys_errno"]
-        [::core::mem::offset_of!(lapwing_error, sys_errno) - 8usize];
-    ["Offset of field: lapwing_error::reserved"]
-        [::core::mem::offset_of!(lapwing_error, reserved) - 12usize];
-    ["Offset of field: lapwing_error::message"]
-        [::core::mem::offset_of!(lapwing_error, message) - 16usize];
-};
 impl Default for lapwing_error {
     fn default() -> Self {
         let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
@@ -135,17 +115,6 @@ pub struct lapwing_position {
     pub session_id: lapwing_id,
     pub sequence: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_position"][::core::mem::size_of::<lapwing_position>() - 40usize];
-    ["Alignment of lapwing_position"][::core::mem::align_of::<lapwing_position>() - 8usize];
-    ["Offset of field: lapwing_position::journal_id"]
-        [::core::mem::offset_of!(lapwing_position, journal_id) - 0usize];
-    ["Offset of field: lapwing_position::session_id"]
-        [::core::mem::offset_of!(lapwing_position, session_id) - 16usize];
-    ["Offset of field: lapwing_position::sequence"]
-        [::core::mem::offset_of!(lapwing_position, sequence) - 32usize];
-};
 pub type lapwing_type = u32;
 pub const LAPWING_TYPE_INT8: _bindgen_ty_2 = 1;
 pub const LAPWING_TYPE_INT16: _bindgen_ty_2 = 2;
@@ -185,24 +154,6 @@ pub struct lapwing_field {
     pub role: lapwing_role,
     pub reserved: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_field"][::core::mem::size_of::<lapwing_field>() - 88usize];
-    ["Alignment of lapwing_field"][::core::mem::align_of::<lapwing_field>() - 4usize];
-    ["Offset of field: lapwing_field::name"][::core::mem::offset_of!(lapwing_field, name) - 0usize];
-    ["Offset of field: lapwing_field::offset"]
-        [::core::mem::offset_of!(lapwing_field, offset) - 64usize];
-    ["Offset of field: lapwing_field::bytes"]
-        [::core::mem::offset_of!(lapwing_field, bytes) - 68usize];
-    ["Offset of field: lapwing_field::type_"]
-        [::core::mem::offset_of!(lapwing_field, type_) - 72usize];
-    ["Offset of field: lapwing_field::unit"]
-        [::core::mem::offset_of!(lapwing_field, unit) - 76usize];
-    ["Offset of field: lapwing_field::role"]
-        [::core::mem::offset_of!(lapwing_field, role) - 80usize];
-    ["Offset of field: lapwing_field::reserved"]
-        [::core::mem::offset_of!(lapwing_field, reserved) - 84usize];
-};
 impl Default for lapwing_field {
     fn default() -> Self {
         let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
@@ -224,27 +175,6 @@ pub struct lapwing_schema {
     pub field_count: usize,
     pub text_bytes: usize,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_schema"][::core::mem::size_of::<lapwing_schema>() - 72usize];
-    ["Alignment of lapwing_schema"][::core::mem::align_of::<lapwing_schema>() - 8usize];
-    ["Offset of field: lapwing_schema::struct_size"]
-        [::core::mem::offset_of!(lapwing_schema, struct_size) - 0usize];
-    ["Offset of field: lapwing_schema::record_bytes"]
-        [::core::mem::offset_of!(lapwing_schema, record_bytes) - 4usize];
-    ["Offset of field: lapwing_schema::name"]
-        [::core::mem::offset_of!(lapwing_schema, name) - 8usize];
-    ["Offset of field: lapwing_schema::version"]
-        [::core::mem::offset_of!(lapwing_schema, version) - 40usize];
-    ["Offset of field: lapwing_schema::reserved"]
-        [::core::mem::offset_of!(lapwing_schema, reserved) - 44usize];
-    ["Offset of field: lapwing_schema::hash"]
-        [::core::mem::offset_of!(lapwing_schema, hash) - 48usize];
-    ["Offset of field: lapwing_schema::field_count"]
-        [::core::mem::offset_of!(lapwing_schema, field_count) - 56usize];
-    ["Offset of field: lapwing_schema::text_bytes"]
-        [::core::mem::offset_of!(lapwing_schema, text_bytes) - 64usize];
-};
 pub type lapwing_log_fn = ::core::option::Option<
     unsafe extern "C" fn(user: *mut ::core::ffi::c_void, line: *const ::core::ffi::c_char),
 >;
@@ -287,55 +217,6 @@ pub struct lapwing_publisher_options {
     pub source_id: u64,
     pub source_offset: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_publisher_options"]
-        [::core::mem::size_of::<lapwing_publisher_options>() - 144usize];
-    ["Alignment of lapwing_publisher_options"]
-        [::core::mem::align_of::<lapwing_publisher_options>() - 8usize];
-    ["Offset of field: lapwing_publisher_options::struct_size"]
-        [::core::mem::offset_of!(lapwing_publisher_options, struct_size) - 0usize];
-    ["Offset of field: lapwing_publisher_options::flags"]
-        [::core::mem::offset_of!(lapwing_publisher_options, flags) - 4usize];
-    ["Offset of field: lapwing_publisher_options::directory"]
-        [::core::mem::offset_of!(lapwing_publisher_options, directory) - 8usize];
-    ["Offset of field: lapwing_publisher_options::name"]
-        [::core::mem::offset_of!(lapwing_publisher_options, name) - 16usize];
-    ["Offset of field: lapwing_publisher_options::schema_name"]
-        [::core::mem::offset_of!(lapwing_publisher_options, schema_name) - 24usize];
-    ["Offset of field: lapwing_publisher_options::schema"]
-        [::core::mem::offset_of!(lapwing_publisher_options, schema) - 32usize];
-    ["Offset of field: lapwing_publisher_options::record_bytes"]
-        [::core::mem::offset_of!(lapwing_publisher_options, record_bytes) - 40usize];
-    ["Offset of field: lapwing_publisher_options::group"]
-        [::core::mem::offset_of!(lapwing_publisher_options, group) - 44usize];
-    ["Offset of field: lapwing_publisher_options::capacity"]
-        [::core::mem::offset_of!(lapwing_publisher_options, capacity) - 48usize];
-    ["Offset of field: lapwing_publisher_options::ring_directory"]
-        [::core::mem::offset_of!(lapwing_publisher_options, ring_directory) - 56usize];
-    ["Offset of field: lapwing_publisher_options::journal_directory"]
-        [::core::mem::offset_of!(lapwing_publisher_options, journal_directory) - 64usize];
-    ["Offset of field: lapwing_publisher_options::segment_bytes"]
-        [::core::mem::offset_of!(lapwing_publisher_options, segment_bytes) - 72usize];
-    ["Offset of field: lapwing_publisher_options::sync_interval_ns"]
-        [::core::mem::offset_of!(lapwing_publisher_options, sync_interval_ns) - 80usize];
-    ["Offset of field: lapwing_publisher_options::retain_bytes"]
-        [::core::mem::offset_of!(lapwing_publisher_options, retain_bytes) - 88usize];
-    ["Offset of field: lapwing_publisher_options::retain_age_ns"]
-        [::core::mem::offset_of!(lapwing_publisher_options, retain_age_ns) - 96usize];
-    ["Offset of field: lapwing_publisher_options::on_journal_lag"]
-        [::core::mem::offset_of!(lapwing_publisher_options, on_journal_lag) - 104usize];
-    ["Offset of field: lapwing_publisher_options::on_journal_failure"]
-        [::core::mem::offset_of!(lapwing_publisher_options, on_journal_failure) - 108usize];
-    ["Offset of field: lapwing_publisher_options::metadata"]
-        [::core::mem::offset_of!(lapwing_publisher_options, metadata) - 112usize];
-    ["Offset of field: lapwing_publisher_options::metadata_bytes"]
-        [::core::mem::offset_of!(lapwing_publisher_options, metadata_bytes) - 120usize];
-    ["Offset of field: lapwing_publisher_options::source_id"]
-        [::core::mem::offset_of!(lapwing_publisher_options, source_id) - 128usize];
-    ["Offset of field: lapwing_publisher_options::source_offset"]
-        [::core::mem::offset_of!(lapwing_publisher_options, source_offset) - 136usize];
-};
 impl Default for lapwing_publisher_options {
     fn default() -> Self {
         let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
@@ -382,52 +263,6 @@ pub struct lapwing_publisher_info {
     pub idle_wakes: u64,
     pub doorbells: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_publisher_info"][::core::mem::size_of::<lapwing_publisher_info>() - 152usize];
-    ["Alignment of lapwing_publisher_info"]
-        [::core::mem::align_of::<lapwing_publisher_info>() - 8usize];
-    ["Offset of field: lapwing_publisher_info::struct_size"]
-        [::core::mem::offset_of!(lapwing_publisher_info, struct_size) - 0usize];
-    ["Offset of field: lapwing_publisher_info::record_bytes"]
-        [::core::mem::offset_of!(lapwing_publisher_info, record_bytes) - 4usize];
-    ["Offset of field: lapwing_publisher_info::journal_id"]
-        [::core::mem::offset_of!(lapwing_publisher_info, journal_id) - 8usize];
-    ["Offset of field: lapwing_publisher_info::session_id"]
-        [::core::mem::offset_of!(lapwing_publisher_info, session_id) - 24usize];
-    ["Offset of field: lapwing_publisher_info::first"]
-        [::core::mem::offset_of!(lapwing_publisher_info, first) - 40usize];
-    ["Offset of field: lapwing_publisher_info::head"]
-        [::core::mem::offset_of!(lapwing_publisher_info, head) - 48usize];
-    ["Offset of field: lapwing_publisher_info::durable"]
-        [::core::mem::offset_of!(lapwing_publisher_info, durable) - 56usize];
-    ["Offset of field: lapwing_publisher_info::source_offset"]
-        [::core::mem::offset_of!(lapwing_publisher_info, source_offset) - 64usize];
-    ["Offset of field: lapwing_publisher_info::subscribers"]
-        [::core::mem::offset_of!(lapwing_publisher_info, subscribers) - 72usize];
-    ["Offset of field: lapwing_publisher_info::settled"]
-        [::core::mem::offset_of!(lapwing_publisher_info, settled) - 80usize];
-    ["Offset of field: lapwing_publisher_info::journal_state"]
-        [::core::mem::offset_of!(lapwing_publisher_info, journal_state) - 84usize];
-    ["Offset of field: lapwing_publisher_info::journal_errno"]
-        [::core::mem::offset_of!(lapwing_publisher_info, journal_errno) - 88usize];
-    ["Offset of field: lapwing_publisher_info::reserved"]
-        [::core::mem::offset_of!(lapwing_publisher_info, reserved) - 92usize];
-    ["Offset of field: lapwing_publisher_info::void_first"]
-        [::core::mem::offset_of!(lapwing_publisher_info, void_first) - 96usize];
-    ["Offset of field: lapwing_publisher_info::void_last"]
-        [::core::mem::offset_of!(lapwing_publisher_info, void_last) - 104usize];
-    ["Offset of field: lapwing_publisher_info::journal_stalls"]
-        [::core::mem::offset_of!(lapwing_publisher_info, journal_stalls) - 112usize];
-    ["Offset of field: lapwing_publisher_info::journal_stall_ns_max"]
-        [::core::mem::offset_of!(lapwing_publisher_info, journal_stall_ns_max) - 120usize];
-    ["Offset of field: lapwing_publisher_info::journal_stall_ns_total"]
-        [::core::mem::offset_of!(lapwing_publisher_info, journal_stall_ns_total) - 128usize];
-    ["Offset of field: lapwing_publisher_info::idle_wakes"]
-        [::core::mem::offset_of!(lapwing_publisher_info, idle_wakes) - 136usize];
-    ["Offset of field: lapwing_publisher_info::doorbells"]
-        [::core::mem::offset_of!(lapwing_publisher_info, doorbells) - 144usize];
-};
 pub type lapwing_batch_kind = u32;
 pub const LAPWING_BATCH_NOTHING: _bindgen_ty_10 = 0;
 pub const LAPWING_BATCH_RECORDS: _bindgen_ty_10 = 1;
@@ -479,46 +314,6 @@ pub struct lapwing_event {
     pub fold: [::core::ffi::c_char; 32usize],
     pub text: [::core::ffi::c_char; 512usize],
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_event"][::core::mem::size_of::<lapwing_event>() - 680usize];
-    ["Alignment of lapwing_event"][::core::mem::align_of::<lapwing_event>() - 8usize];
-    ["Offset of field: lapwing_event::kind"][::core::mem::offset_of!(lapwing_event, kind) - 0usize];
-    ["Offset of field: lapwing_event::cause"]
-        [::core::mem::offset_of!(lapwing_event, cause) - 4usize];
-    ["Offset of field: lapwing_event::sequence"]
-        [::core::mem::offset_of!(lapwing_event, sequence) - 8usize];
-    ["Offset of field: lapwing_event::first"]
-        [::core::mem::offset_of!(lapwing_event, first) - 16usize];
-    ["Offset of field: lapwing_event::last"]
-        [::core::mem::offset_of!(lapwing_event, last) - 24usize];
-    ["Offset of field: lapwing_event::resume"]
-        [::core::mem::offset_of!(lapwing_event, resume) - 32usize];
-    ["Offset of field: lapwing_event::fillable"]
-        [::core::mem::offset_of!(lapwing_event, fillable) - 40usize];
-    ["Offset of field: lapwing_event::record_bytes"]
-        [::core::mem::offset_of!(lapwing_event, record_bytes) - 44usize];
-    ["Offset of field: lapwing_event::journal_id"]
-        [::core::mem::offset_of!(lapwing_event, journal_id) - 48usize];
-    ["Offset of field: lapwing_event::session_id"]
-        [::core::mem::offset_of!(lapwing_event, session_id) - 64usize];
-    ["Offset of field: lapwing_event::state_entries"]
-        [::core::mem::offset_of!(lapwing_event, state_entries) - 80usize];
-    ["Offset of field: lapwing_event::is_first_session"]
-        [::core::mem::offset_of!(lapwing_event, is_first_session) - 88usize];
-    ["Offset of field: lapwing_event::is_described"]
-        [::core::mem::offset_of!(lapwing_event, is_described) - 92usize];
-    ["Offset of field: lapwing_event::is_filtered"]
-        [::core::mem::offset_of!(lapwing_event, is_filtered) - 96usize];
-    ["Offset of field: lapwing_event::is_skipped"]
-        [::core::mem::offset_of!(lapwing_event, is_skipped) - 100usize];
-    ["Offset of field: lapwing_event::schema_name"]
-        [::core::mem::offset_of!(lapwing_event, schema_name) - 104usize];
-    ["Offset of field: lapwing_event::fold"]
-        [::core::mem::offset_of!(lapwing_event, fold) - 136usize];
-    ["Offset of field: lapwing_event::text"]
-        [::core::mem::offset_of!(lapwing_event, text) - 168usize];
-};
 impl Default for lapwing_event {
     fn default() -> Self {
         let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
@@ -546,33 +341,6 @@ pub struct lapwing_batch {
     pub flags: u32,
     pub event: lapwing_event,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_batch"][::core::mem::size_of::<lapwing_batch>() - 752usize];
-    ["Alignment of lapwing_batch"][::core::mem::align_of::<lapwing_batch>() - 8usize];
-    ["Offset of field: lapwing_batch::struct_size"]
-        [::core::mem::offset_of!(lapwing_batch, struct_size) - 0usize];
-    ["Offset of field: lapwing_batch::kind"][::core::mem::offset_of!(lapwing_batch, kind) - 4usize];
-    ["Offset of field: lapwing_batch::rows"][::core::mem::offset_of!(lapwing_batch, rows) - 8usize];
-    ["Offset of field: lapwing_batch::rows_bytes"]
-        [::core::mem::offset_of!(lapwing_batch, rows_bytes) - 16usize];
-    ["Offset of field: lapwing_batch::sequences"]
-        [::core::mem::offset_of!(lapwing_batch, sequences) - 24usize];
-    ["Offset of field: lapwing_batch::conflated"]
-        [::core::mem::offset_of!(lapwing_batch, conflated) - 32usize];
-    ["Offset of field: lapwing_batch::rows_max"]
-        [::core::mem::offset_of!(lapwing_batch, rows_max) - 40usize];
-    ["Offset of field: lapwing_batch::count"]
-        [::core::mem::offset_of!(lapwing_batch, count) - 48usize];
-    ["Offset of field: lapwing_batch::first"]
-        [::core::mem::offset_of!(lapwing_batch, first) - 56usize];
-    ["Offset of field: lapwing_batch::row_bytes"]
-        [::core::mem::offset_of!(lapwing_batch, row_bytes) - 64usize];
-    ["Offset of field: lapwing_batch::flags"]
-        [::core::mem::offset_of!(lapwing_batch, flags) - 68usize];
-    ["Offset of field: lapwing_batch::event"]
-        [::core::mem::offset_of!(lapwing_batch, event) - 72usize];
-};
 impl Default for lapwing_batch {
     fn default() -> Self {
         let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
@@ -630,55 +398,6 @@ pub struct lapwing_subscriber_options {
     pub conflate_keys_max: u32,
     pub measure_every: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_subscriber_options"]
-        [::core::mem::size_of::<lapwing_subscriber_options>() - 168usize];
-    ["Alignment of lapwing_subscriber_options"]
-        [::core::mem::align_of::<lapwing_subscriber_options>() - 8usize];
-    ["Offset of field: lapwing_subscriber_options::struct_size"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, struct_size) - 0usize];
-    ["Offset of field: lapwing_subscriber_options::flags"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, flags) - 4usize];
-    ["Offset of field: lapwing_subscriber_options::directory"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, directory) - 8usize];
-    ["Offset of field: lapwing_subscriber_options::name"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, name) - 16usize];
-    ["Offset of field: lapwing_subscriber_options::start"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, start) - 24usize];
-    ["Offset of field: lapwing_subscriber_options::on_gap"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, on_gap) - 28usize];
-    ["Offset of field: lapwing_subscriber_options::wait"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, wait) - 32usize];
-    ["Offset of field: lapwing_subscriber_options::behind_records"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, behind_records) - 36usize];
-    ["Offset of field: lapwing_subscriber_options::start_value"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, start_value) - 40usize];
-    ["Offset of field: lapwing_subscriber_options::start_position"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, start_position) - 48usize];
-    ["Offset of field: lapwing_subscriber_options::fold"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, fold) - 88usize];
-    ["Offset of field: lapwing_subscriber_options::expect"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, expect) - 96usize];
-    ["Offset of field: lapwing_subscriber_options::instruments"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, instruments) - 104usize];
-    ["Offset of field: lapwing_subscriber_options::instrument_count"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, instrument_count) - 112usize];
-    ["Offset of field: lapwing_subscriber_options::reattach_ns"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, reattach_ns) - 120usize];
-    ["Offset of field: lapwing_subscriber_options::flush_timeout_ns"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, flush_timeout_ns) - 128usize];
-    ["Offset of field: lapwing_subscriber_options::stale_after_ns"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, stale_after_ns) - 136usize];
-    ["Offset of field: lapwing_subscriber_options::behind_time_ns"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, behind_time_ns) - 144usize];
-    ["Offset of field: lapwing_subscriber_options::conflate_interval_ns"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, conflate_interval_ns) - 152usize];
-    ["Offset of field: lapwing_subscriber_options::conflate_keys_max"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, conflate_keys_max) - 160usize];
-    ["Offset of field: lapwing_subscriber_options::measure_every"]
-        [::core::mem::offset_of!(lapwing_subscriber_options, measure_every) - 164usize];
-};
 impl Default for lapwing_subscriber_options {
     fn default() -> Self {
         let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
@@ -702,30 +421,6 @@ pub struct lapwing_ages {
     pub p999_ns: u64,
     pub max_ns: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_ages"][::core::mem::size_of::<lapwing_ages>() - 72usize];
-    ["Alignment of lapwing_ages"][::core::mem::align_of::<lapwing_ages>() - 8usize];
-    ["Offset of field: lapwing_ages::struct_size"]
-        [::core::mem::offset_of!(lapwing_ages, struct_size) - 0usize];
-    ["Offset of field: lapwing_ages::reserved"]
-        [::core::mem::offset_of!(lapwing_ages, reserved) - 4usize];
-    ["Offset of field: lapwing_ages::count"][::core::mem::offset_of!(lapwing_ages, count) - 8usize];
-    ["Offset of field: lapwing_ages::negative"]
-        [::core::mem::offset_of!(lapwing_ages, negative) - 16usize];
-    ["Offset of field: lapwing_ages::unstamped"]
-        [::core::mem::offset_of!(lapwing_ages, unstamped) - 24usize];
-    ["Offset of field: lapwing_ages::p50_ns"]
-        [::core::mem::offset_of!(lapwing_ages, p50_ns) - 32usize];
-    ["Offset of field: lapwing_ages::p90_ns"]
-        [::core::mem::offset_of!(lapwing_ages, p90_ns) - 40usize];
-    ["Offset of field: lapwing_ages::p99_ns"]
-        [::core::mem::offset_of!(lapwing_ages, p99_ns) - 48usize];
-    ["Offset of field: lapwing_ages::p999_ns"]
-        [::core::mem::offset_of!(lapwing_ages, p999_ns) - 56usize];
-    ["Offset of field: lapwing_ages::max_ns"]
-        [::core::mem::offset_of!(lapwing_ages, max_ns) - 64usize];
-};
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
 pub struct lapwing_subscriber_info {
@@ -756,65 +451,6 @@ pub struct lapwing_subscriber_info {
     pub conflated: u64,
     pub waiting: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_subscriber_info"]
-        [::core::mem::size_of::<lapwing_subscriber_info>() - 256usize];
-    ["Alignment of lapwing_subscriber_info"]
-        [::core::mem::align_of::<lapwing_subscriber_info>() - 8usize];
-    ["Offset of field: lapwing_subscriber_info::struct_size"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, struct_size) - 0usize];
-    ["Offset of field: lapwing_subscriber_info::record_bytes"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, record_bytes) - 4usize];
-    ["Offset of field: lapwing_subscriber_info::schema_name"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, schema_name) - 8usize];
-    ["Offset of field: lapwing_subscriber_info::fold"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, fold) - 40usize];
-    ["Offset of field: lapwing_subscriber_info::journal_id"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, journal_id) - 72usize];
-    ["Offset of field: lapwing_subscriber_info::session_id"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, session_id) - 88usize];
-    ["Offset of field: lapwing_subscriber_info::head"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, head) - 104usize];
-    ["Offset of field: lapwing_subscriber_info::lag"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, lag) - 112usize];
-    ["Offset of field: lapwing_subscriber_info::durable"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, durable) - 120usize];
-    ["Offset of field: lapwing_subscriber_info::is_live"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, is_live) - 128usize];
-    ["Offset of field: lapwing_subscriber_info::is_described"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, is_described) - 132usize];
-    ["Offset of field: lapwing_subscriber_info::records"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, records) - 136usize];
-    ["Offset of field: lapwing_subscriber_info::first"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, first) - 144usize];
-    ["Offset of field: lapwing_subscriber_info::last"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, last) - 152usize];
-    ["Offset of field: lapwing_subscriber_info::gaps"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, gaps) - 160usize];
-    ["Offset of field: lapwing_subscriber_info::lost"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, lost) - 168usize];
-    ["Offset of field: lapwing_subscriber_info::in_state"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, in_state) - 176usize];
-    ["Offset of field: lapwing_subscriber_info::filled"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, filled) - 184usize];
-    ["Offset of field: lapwing_subscriber_info::duplicates"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, duplicates) - 192usize];
-    ["Offset of field: lapwing_subscriber_info::out_of_order"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, out_of_order) - 200usize];
-    ["Offset of field: lapwing_subscriber_info::sessions"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, sessions) - 208usize];
-    ["Offset of field: lapwing_subscriber_info::reattached"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, reattached) - 216usize];
-    ["Offset of field: lapwing_subscriber_info::state_entries"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, state_entries) - 224usize];
-    ["Offset of field: lapwing_subscriber_info::filtered"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, filtered) - 232usize];
-    ["Offset of field: lapwing_subscriber_info::conflated"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, conflated) - 240usize];
-    ["Offset of field: lapwing_subscriber_info::waiting"]
-        [::core::mem::offset_of!(lapwing_subscriber_info, waiting) - 248usize];
-};
 pub const LAPWING_CURSOR_DURABLE: _bindgen_ty_18 = 1;
 pub type _bindgen_ty_18 = ::core::ffi::c_uint;
 #[repr(C)]
@@ -828,25 +464,6 @@ pub struct lapwing_history_info {
     pub archived: u64,
     pub durable: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_history_info"][::core::mem::size_of::<lapwing_history_info>() - 80usize];
-    ["Alignment of lapwing_history_info"][::core::mem::align_of::<lapwing_history_info>() - 8usize];
-    ["Offset of field: lapwing_history_info::struct_size"]
-        [::core::mem::offset_of!(lapwing_history_info, struct_size) - 0usize];
-    ["Offset of field: lapwing_history_info::record_bytes"]
-        [::core::mem::offset_of!(lapwing_history_info, record_bytes) - 4usize];
-    ["Offset of field: lapwing_history_info::schema_name"]
-        [::core::mem::offset_of!(lapwing_history_info, schema_name) - 8usize];
-    ["Offset of field: lapwing_history_info::journal_id"]
-        [::core::mem::offset_of!(lapwing_history_info, journal_id) - 40usize];
-    ["Offset of field: lapwing_history_info::oldest"]
-        [::core::mem::offset_of!(lapwing_history_info, oldest) - 56usize];
-    ["Offset of field: lapwing_history_info::archived"]
-        [::core::mem::offset_of!(lapwing_history_info, archived) - 64usize];
-    ["Offset of field: lapwing_history_info::durable"]
-        [::core::mem::offset_of!(lapwing_history_info, durable) - 72usize];
-};
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct lapwing_view {
@@ -858,24 +475,6 @@ pub struct lapwing_view {
     pub count: u64,
     pub token: *mut ::core::ffi::c_void,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_view"][::core::mem::size_of::<lapwing_view>() - 48usize];
-    ["Alignment of lapwing_view"][::core::mem::align_of::<lapwing_view>() - 8usize];
-    ["Offset of field: lapwing_view::struct_size"]
-        [::core::mem::offset_of!(lapwing_view, struct_size) - 0usize];
-    ["Offset of field: lapwing_view::row_bytes"]
-        [::core::mem::offset_of!(lapwing_view, row_bytes) - 4usize];
-    ["Offset of field: lapwing_view::rows"][::core::mem::offset_of!(lapwing_view, rows) - 8usize];
-    ["Offset of field: lapwing_view::stride_bytes"]
-        [::core::mem::offset_of!(lapwing_view, stride_bytes) - 16usize];
-    ["Offset of field: lapwing_view::first"]
-        [::core::mem::offset_of!(lapwing_view, first) - 24usize];
-    ["Offset of field: lapwing_view::count"]
-        [::core::mem::offset_of!(lapwing_view, count) - 32usize];
-    ["Offset of field: lapwing_view::token"]
-        [::core::mem::offset_of!(lapwing_view, token) - 40usize];
-};
 impl Default for lapwing_view {
     fn default() -> Self {
         let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
@@ -897,27 +496,6 @@ pub struct lapwing_books_info {
     pub orders: u64,
     pub digest: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_books_info"][::core::mem::size_of::<lapwing_books_info>() - 48usize];
-    ["Alignment of lapwing_books_info"][::core::mem::align_of::<lapwing_books_info>() - 8usize];
-    ["Offset of field: lapwing_books_info::struct_size"]
-        [::core::mem::offset_of!(lapwing_books_info, struct_size) - 0usize];
-    ["Offset of field: lapwing_books_info::is_settled"]
-        [::core::mem::offset_of!(lapwing_books_info, is_settled) - 4usize];
-    ["Offset of field: lapwing_books_info::is_loading"]
-        [::core::mem::offset_of!(lapwing_books_info, is_loading) - 8usize];
-    ["Offset of field: lapwing_books_info::reserved"]
-        [::core::mem::offset_of!(lapwing_books_info, reserved) - 12usize];
-    ["Offset of field: lapwing_books_info::sequence"]
-        [::core::mem::offset_of!(lapwing_books_info, sequence) - 16usize];
-    ["Offset of field: lapwing_books_info::books"]
-        [::core::mem::offset_of!(lapwing_books_info, books) - 24usize];
-    ["Offset of field: lapwing_books_info::orders"]
-        [::core::mem::offset_of!(lapwing_books_info, orders) - 32usize];
-    ["Offset of field: lapwing_books_info::digest"]
-        [::core::mem::offset_of!(lapwing_books_info, digest) - 40usize];
-};
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
 pub struct lapwing_book_key {
@@ -925,17 +503,6 @@ pub struct lapwing_book_key {
     pub publisher_id: u16,
     pub reserved: u16,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_book_key"][::core::mem::size_of::<lapwing_book_key>() - 8usize];
-    ["Alignment of lapwing_book_key"][::core::mem::align_of::<lapwing_book_key>() - 4usize];
-    ["Offset of field: lapwing_book_key::instrument_id"]
-        [::core::mem::offset_of!(lapwing_book_key, instrument_id) - 0usize];
-    ["Offset of field: lapwing_book_key::publisher_id"]
-        [::core::mem::offset_of!(lapwing_book_key, publisher_id) - 4usize];
-    ["Offset of field: lapwing_book_key::reserved"]
-        [::core::mem::offset_of!(lapwing_book_key, reserved) - 6usize];
-};
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
 pub struct lapwing_level {
@@ -944,18 +511,6 @@ pub struct lapwing_level {
     pub orders: u32,
     pub reserved: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_level"][::core::mem::size_of::<lapwing_level>() - 24usize];
-    ["Alignment of lapwing_level"][::core::mem::align_of::<lapwing_level>() - 8usize];
-    ["Offset of field: lapwing_level::price"]
-        [::core::mem::offset_of!(lapwing_level, price) - 0usize];
-    ["Offset of field: lapwing_level::size"][::core::mem::offset_of!(lapwing_level, size) - 8usize];
-    ["Offset of field: lapwing_level::orders"]
-        [::core::mem::offset_of!(lapwing_level, orders) - 16usize];
-    ["Offset of field: lapwing_level::reserved"]
-        [::core::mem::offset_of!(lapwing_level, reserved) - 20usize];
-};
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
 pub struct lapwing_book {
@@ -973,35 +528,6 @@ pub struct lapwing_book {
     pub ts_recv: u64,
     pub lost_through: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_book"][::core::mem::size_of::<lapwing_book>() - 120usize];
-    ["Alignment of lapwing_book"][::core::mem::align_of::<lapwing_book>() - 8usize];
-    ["Offset of field: lapwing_book::struct_size"]
-        [::core::mem::offset_of!(lapwing_book, struct_size) - 0usize];
-    ["Offset of field: lapwing_book::is_settled"]
-        [::core::mem::offset_of!(lapwing_book, is_settled) - 4usize];
-    ["Offset of field: lapwing_book::is_stale"]
-        [::core::mem::offset_of!(lapwing_book, is_stale) - 8usize];
-    ["Offset of field: lapwing_book::has_tops"]
-        [::core::mem::offset_of!(lapwing_book, has_tops) - 12usize];
-    ["Offset of field: lapwing_book::bid"][::core::mem::offset_of!(lapwing_book, bid) - 16usize];
-    ["Offset of field: lapwing_book::ask"][::core::mem::offset_of!(lapwing_book, ask) - 40usize];
-    ["Offset of field: lapwing_book::bid_levels"]
-        [::core::mem::offset_of!(lapwing_book, bid_levels) - 64usize];
-    ["Offset of field: lapwing_book::ask_levels"]
-        [::core::mem::offset_of!(lapwing_book, ask_levels) - 72usize];
-    ["Offset of field: lapwing_book::orders"]
-        [::core::mem::offset_of!(lapwing_book, orders) - 80usize];
-    ["Offset of field: lapwing_book::sequence"]
-        [::core::mem::offset_of!(lapwing_book, sequence) - 88usize];
-    ["Offset of field: lapwing_book::ts_event"]
-        [::core::mem::offset_of!(lapwing_book, ts_event) - 96usize];
-    ["Offset of field: lapwing_book::ts_recv"]
-        [::core::mem::offset_of!(lapwing_book, ts_recv) - 104usize];
-    ["Offset of field: lapwing_book::lost_through"]
-        [::core::mem::offset_of!(lapwing_book, lost_through) - 112usize];
-};
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
 pub struct lapwing_order {
@@ -1012,23 +538,6 @@ pub struct lapwing_order {
     pub size: u32,
     pub flags: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_order"][::core::mem::size_of::<lapwing_order>() - 40usize];
-    ["Alignment of lapwing_order"][::core::mem::align_of::<lapwing_order>() - 8usize];
-    ["Offset of field: lapwing_order::order_id"]
-        [::core::mem::offset_of!(lapwing_order, order_id) - 0usize];
-    ["Offset of field: lapwing_order::price"]
-        [::core::mem::offset_of!(lapwing_order, price) - 8usize];
-    ["Offset of field: lapwing_order::place"]
-        [::core::mem::offset_of!(lapwing_order, place) - 16usize];
-    ["Offset of field: lapwing_order::ts_recv"]
-        [::core::mem::offset_of!(lapwing_order, ts_recv) - 24usize];
-    ["Offset of field: lapwing_order::size"]
-        [::core::mem::offset_of!(lapwing_order, size) - 32usize];
-    ["Offset of field: lapwing_order::flags"]
-        [::core::mem::offset_of!(lapwing_order, flags) - 36usize];
-};
 pub type lapwing_channel_role = u32;
 pub const LAPWING_CHANNEL_ROLE_PRODUCER: _bindgen_ty_19 = 1;
 pub const LAPWING_CHANNEL_ROLE_CONSUMER: _bindgen_ty_19 = 2;
@@ -1056,35 +565,6 @@ pub struct lapwing_channel_options {
     pub reserved: u32,
     pub retry_ns: i64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_channel_options"]
-        [::core::mem::size_of::<lapwing_channel_options>() - 56usize];
-    ["Alignment of lapwing_channel_options"]
-        [::core::mem::align_of::<lapwing_channel_options>() - 8usize];
-    ["Offset of field: lapwing_channel_options::struct_size"]
-        [::core::mem::offset_of!(lapwing_channel_options, struct_size) - 0usize];
-    ["Offset of field: lapwing_channel_options::flags"]
-        [::core::mem::offset_of!(lapwing_channel_options, flags) - 4usize];
-    ["Offset of field: lapwing_channel_options::name"]
-        [::core::mem::offset_of!(lapwing_channel_options, name) - 8usize];
-    ["Offset of field: lapwing_channel_options::capacity"]
-        [::core::mem::offset_of!(lapwing_channel_options, capacity) - 16usize];
-    ["Offset of field: lapwing_channel_options::message_bytes_max"]
-        [::core::mem::offset_of!(lapwing_channel_options, message_bytes_max) - 24usize];
-    ["Offset of field: lapwing_channel_options::call_window"]
-        [::core::mem::offset_of!(lapwing_channel_options, call_window) - 28usize];
-    ["Offset of field: lapwing_channel_options::wait"]
-        [::core::mem::offset_of!(lapwing_channel_options, wait) - 32usize];
-    ["Offset of field: lapwing_channel_options::numa_node"]
-        [::core::mem::offset_of!(lapwing_channel_options, numa_node) - 36usize];
-    ["Offset of field: lapwing_channel_options::peer_uid"]
-        [::core::mem::offset_of!(lapwing_channel_options, peer_uid) - 40usize];
-    ["Offset of field: lapwing_channel_options::reserved"]
-        [::core::mem::offset_of!(lapwing_channel_options, reserved) - 44usize];
-    ["Offset of field: lapwing_channel_options::retry_ns"]
-        [::core::mem::offset_of!(lapwing_channel_options, retry_ns) - 48usize];
-};
 impl Default for lapwing_channel_options {
     fn default() -> Self {
         let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
@@ -1102,19 +582,6 @@ pub struct lapwing_message {
     pub type_: u32,
     pub reserved: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_message"][::core::mem::size_of::<lapwing_message>() - 24usize];
-    ["Alignment of lapwing_message"][::core::mem::align_of::<lapwing_message>() - 8usize];
-    ["Offset of field: lapwing_message::payload"]
-        [::core::mem::offset_of!(lapwing_message, payload) - 0usize];
-    ["Offset of field: lapwing_message::bytes"]
-        [::core::mem::offset_of!(lapwing_message, bytes) - 8usize];
-    ["Offset of field: lapwing_message::type_"]
-        [::core::mem::offset_of!(lapwing_message, type_) - 16usize];
-    ["Offset of field: lapwing_message::reserved"]
-        [::core::mem::offset_of!(lapwing_message, reserved) - 20usize];
-};
 impl Default for lapwing_message {
     fn default() -> Self {
         let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
@@ -1134,23 +601,6 @@ pub struct lapwing_reply {
     pub call: u64,
     pub message: lapwing_message,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_reply"][::core::mem::size_of::<lapwing_reply>() - 48usize];
-    ["Alignment of lapwing_reply"][::core::mem::align_of::<lapwing_reply>() - 8usize];
-    ["Offset of field: lapwing_reply::struct_size"]
-        [::core::mem::offset_of!(lapwing_reply, struct_size) - 0usize];
-    ["Offset of field: lapwing_reply::is_error"]
-        [::core::mem::offset_of!(lapwing_reply, is_error) - 4usize];
-    ["Offset of field: lapwing_reply::is_late"]
-        [::core::mem::offset_of!(lapwing_reply, is_late) - 8usize];
-    ["Offset of field: lapwing_reply::code"]
-        [::core::mem::offset_of!(lapwing_reply, code) - 12usize];
-    ["Offset of field: lapwing_reply::call"]
-        [::core::mem::offset_of!(lapwing_reply, call) - 16usize];
-    ["Offset of field: lapwing_reply::message"]
-        [::core::mem::offset_of!(lapwing_reply, message) - 24usize];
-};
 impl Default for lapwing_reply {
     fn default() -> Self {
         let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
@@ -1168,19 +618,6 @@ pub struct lapwing_request {
     pub call: u64,
     pub message: lapwing_message,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_request"][::core::mem::size_of::<lapwing_request>() - 40usize];
-    ["Alignment of lapwing_request"][::core::mem::align_of::<lapwing_request>() - 8usize];
-    ["Offset of field: lapwing_request::struct_size"]
-        [::core::mem::offset_of!(lapwing_request, struct_size) - 0usize];
-    ["Offset of field: lapwing_request::reserved"]
-        [::core::mem::offset_of!(lapwing_request, reserved) - 4usize];
-    ["Offset of field: lapwing_request::call"]
-        [::core::mem::offset_of!(lapwing_request, call) - 8usize];
-    ["Offset of field: lapwing_request::message"]
-        [::core::mem::offset_of!(lapwing_request, message) - 16usize];
-};
 impl Default for lapwing_request {
     fn default() -> Self {
         let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
@@ -1206,35 +643,6 @@ pub struct lapwing_channel_info {
     pub wakes: u64,
     pub late_replies: u64,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_channel_info"][::core::mem::size_of::<lapwing_channel_info>() - 96usize];
-    ["Alignment of lapwing_channel_info"][::core::mem::align_of::<lapwing_channel_info>() - 8usize];
-    ["Offset of field: lapwing_channel_info::struct_size"]
-        [::core::mem::offset_of!(lapwing_channel_info, struct_size) - 0usize];
-    ["Offset of field: lapwing_channel_info::role"]
-        [::core::mem::offset_of!(lapwing_channel_info, role) - 4usize];
-    ["Offset of field: lapwing_channel_info::connection_id"]
-        [::core::mem::offset_of!(lapwing_channel_info, connection_id) - 8usize];
-    ["Offset of field: lapwing_channel_info::message_bytes_max"]
-        [::core::mem::offset_of!(lapwing_channel_info, message_bytes_max) - 24usize];
-    ["Offset of field: lapwing_channel_info::sent"]
-        [::core::mem::offset_of!(lapwing_channel_info, sent) - 32usize];
-    ["Offset of field: lapwing_channel_info::received"]
-        [::core::mem::offset_of!(lapwing_channel_info, received) - 40usize];
-    ["Offset of field: lapwing_channel_info::released"]
-        [::core::mem::offset_of!(lapwing_channel_info, released) - 48usize];
-    ["Offset of field: lapwing_channel_info::full_waits"]
-        [::core::mem::offset_of!(lapwing_channel_info, full_waits) - 56usize];
-    ["Offset of field: lapwing_channel_info::empty_waits"]
-        [::core::mem::offset_of!(lapwing_channel_info, empty_waits) - 64usize];
-    ["Offset of field: lapwing_channel_info::sleeps"]
-        [::core::mem::offset_of!(lapwing_channel_info, sleeps) - 72usize];
-    ["Offset of field: lapwing_channel_info::wakes"]
-        [::core::mem::offset_of!(lapwing_channel_info, wakes) - 80usize];
-    ["Offset of field: lapwing_channel_info::late_replies"]
-        [::core::mem::offset_of!(lapwing_channel_info, late_replies) - 88usize];
-};
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct lapwing_symbol_mapping {
@@ -1244,22 +652,6 @@ pub struct lapwing_symbol_mapping {
     pub end_date: u32,
     pub reserved: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_symbol_mapping"][::core::mem::size_of::<lapwing_symbol_mapping>() - 96usize];
-    ["Alignment of lapwing_symbol_mapping"]
-        [::core::mem::align_of::<lapwing_symbol_mapping>() - 4usize];
-    ["Offset of field: lapwing_symbol_mapping::symbol"]
-        [::core::mem::offset_of!(lapwing_symbol_mapping, symbol) - 0usize];
-    ["Offset of field: lapwing_symbol_mapping::instrument_id"]
-        [::core::mem::offset_of!(lapwing_symbol_mapping, instrument_id) - 80usize];
-    ["Offset of field: lapwing_symbol_mapping::start_date"]
-        [::core::mem::offset_of!(lapwing_symbol_mapping, start_date) - 84usize];
-    ["Offset of field: lapwing_symbol_mapping::end_date"]
-        [::core::mem::offset_of!(lapwing_symbol_mapping, end_date) - 88usize];
-    ["Offset of field: lapwing_symbol_mapping::reserved"]
-        [::core::mem::offset_of!(lapwing_symbol_mapping, reserved) - 92usize];
-};
 impl Default for lapwing_symbol_mapping {
     fn default() -> Self {
         let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
@@ -1290,24 +682,6 @@ pub struct lapwing_ready {
     pub events: u32,
     pub reserved: u32,
 }
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of lapwing_ready"][::core::mem::size_of::<lapwing_ready>() - 40usize];
-    ["Alignment of lapwing_ready"][::core::mem::align_of::<lapwing_ready>() - 8usize];
-    ["Offset of field: lapwing_ready::struct_size"]
-        [::core::mem::offset_of!(lapwing_ready, struct_size) - 0usize];
-    ["Offset of field: lapwing_ready::kind"][::core::mem::offset_of!(lapwing_ready, kind) - 4usize];
-    ["Offset of field: lapwing_ready::token"]
-        [::core::mem::offset_of!(lapwing_ready, token) - 8usize];
-    ["Offset of field: lapwing_ready::source"]
-        [::core::mem::offset_of!(lapwing_ready, source) - 16usize];
-    ["Offset of field: lapwing_ready::expirations"]
-        [::core::mem::offset_of!(lapwing_ready, expirations) - 24usize];
-    ["Offset of field: lapwing_ready::events"]
-        [::core::mem::offset_of!(lapwing_ready, events) - 32usize];
-    ["Offset of field: lapwing_ready::reserved"]
-        [::core::mem::offset_of!(lapwing_ready, reserved) - 36usize];
-};
 pub struct Lapwing {
     __library: ::libloading::Library,
     pub lapwing_version: unsafe extern "C" fn(abi: *mut u32) -> *const ::core::ffi::c_char,
