@@ -29,9 +29,9 @@ void count_nothing(std::size_t records) {
   lapwing_measured([] { return std::size_t{1}; }, records);
 }
 
-template <typename Form, std::size_t kBytes>
+template <std::size_t kBytes>
 void count_store(std::size_t records) {
-  SlotBench<Form> bench(kBytes);
+  SlotBench bench(kBytes);
   lapwing_measured(
       [&] {
         bench.store();
@@ -40,9 +40,9 @@ void count_store(std::size_t records) {
       records);
 }
 
-template <typename Form, std::size_t kBytes>
+template <std::size_t kBytes>
 void count_load(std::size_t records) {
-  SlotBench<Form> bench(kBytes);
+  SlotBench bench(kBytes);
   bench.fill();
   lapwing_measured([&] { return std::size_t{bench.load()}; }, records);
 }
@@ -205,16 +205,12 @@ struct Counted {
 
 constexpr Counted kCounted[] = {
     {"nothing", count_nothing},
-    {"store_slot/word/16", count_store<WordForm, 16>},
-    {"store_slot/word/56", count_store<WordForm, 56>},
-    {"store_slot/word/80", count_store<WordForm, 80>},
-    {"load_slot/word/16", count_load<WordForm, 16>},
-    {"load_slot/word/56", count_load<WordForm, 56>},
-    {"load_slot/word/80", count_load<WordForm, 80>},
-#if defined(LAPWING_HAS_VECTOR_FORM)
-    {"store_slot/vector/56", count_store<VectorForm, 56>},
-    {"load_slot/vector/56", count_load<VectorForm, 56>},
-#endif
+    {"store_slot/word/16", count_store<16>},
+    {"store_slot/word/56", count_store<56>},
+    {"store_slot/word/80", count_store<80>},
+    {"load_slot/word/16", count_load<16>},
+    {"load_slot/word/56", count_load<56>},
+    {"load_slot/word/80", count_load<80>},
     {"try_read", count_try_read},
     {"publish", count_publish<kRecordBytes>},
     {"publish_16", count_publish<16>},

@@ -7,16 +7,14 @@
 namespace lapwing::bench {
 namespace {
 
-template <typename Form>
 void store_slot(benchmark::State& state) {
-  SlotBench<Form> bench(static_cast<std::size_t>(state.range(0)));
+  SlotBench bench(static_cast<std::size_t>(state.range(0)));
   for (auto _ : state) bench.store();
   state.SetItemsProcessed(state.iterations());
 }
 
-template <typename Form>
 void load_slot(benchmark::State& state) {
-  SlotBench<Form> bench(static_cast<std::size_t>(state.range(0)));
+  SlotBench bench(static_cast<std::size_t>(state.range(0)));
   bench.fill();
   for (auto _ : state) {
     if (!bench.load()) state.SkipWithError("a stored record was not there");
@@ -66,12 +64,8 @@ void read(benchmark::State& state) {
 }
 
 constexpr std::int64_t kKv = 16, kMbo = 56, kMbp1 = 80;  // record bytes
-BENCHMARK_TEMPLATE(store_slot, WordForm)->Arg(kKv)->Arg(kMbo)->Arg(kMbp1);
-BENCHMARK_TEMPLATE(load_slot, WordForm)->Arg(kKv)->Arg(kMbo)->Arg(kMbp1);
-#if defined(LAPWING_HAS_VECTOR_FORM)
-BENCHMARK_TEMPLATE(store_slot, VectorForm)->Arg(kKv)->Arg(kMbo)->Arg(kMbp1);
-BENCHMARK_TEMPLATE(load_slot, VectorForm)->Arg(kKv)->Arg(kMbo)->Arg(kMbp1);
-#endif
+BENCHMARK(store_slot)->Arg(kKv)->Arg(kMbo)->Arg(kMbp1);
+BENCHMARK(load_slot)->Arg(kKv)->Arg(kMbo)->Arg(kMbp1);
 BENCHMARK(try_read);
 BENCHMARK(publish);
 BENCHMARK(publish_batch);

@@ -29,7 +29,6 @@ inline constexpr std::uint64_t kOperationSlots = 4096;
 inline constexpr char kOperationsDirectory[] = "/dev/shm";
 
 // A few slots in plain memory, written and read in turn.
-template <typename Form>
 class SlotBench {
  public:
   explicit SlotBench(std::size_t record_bytes)
@@ -41,12 +40,12 @@ class SlotBench {
 
   void store() {
     ++stored_;
-    Form::store_slot(slot(stored_), stored_, source_.next().data(), record_bytes_);
+    SlotForm::store_slot(slot(stored_), stored_, source_.next().data(), record_bytes_);
   }
   // Of the records stored so far, again and again.
   bool load() {
     loaded_ = loaded_ % stored_ + 1;
-    return Form::load_slot(slot(loaded_), loaded_, copy_.data(), record_bytes_).outcome ==
+    return SlotForm::load_slot(slot(loaded_), loaded_, copy_.data(), record_bytes_).outcome ==
            SlotRead::kRecord;
   }
   void fill() {

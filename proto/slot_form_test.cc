@@ -12,12 +12,6 @@
 namespace lapwing {
 namespace {
 
-#if defined(LAPWING_HAS_VECTOR_FORM)
-#define LAPWING_FORMS WordForm, VectorForm
-#else
-#define LAPWING_FORMS WordForm
-#endif
-
 // Memory between two pages that may not be touched: a byte too far is a crash.
 class FencedBytes {
  public:
@@ -54,8 +48,7 @@ bool holds(const std::byte* record, std::size_t bytes, Sequence n) {
   return true;
 }
 
-TEMPLATE_TEST_CASE("A record of any size goes through a slot, and no other byte is touched", "",
-                   LAPWING_FORMS) {
+TEST_CASE("A record of any size goes through a slot, and no other byte is touched") {
   for (std::uint32_t bytes = kRecordBytesMin; bytes <= kRecordBytesMax; ++bytes) {
     // Towards the end of the sizes one in 64 will do; the system calls take most of the time.
     if (bytes > 300 && bytes % 64 != 0 && bytes != kRecordBytesMax) continue;
@@ -68,16 +61,15 @@ TEMPLATE_TEST_CASE("A record of any size goes through a slot, and no other byte 
       std::byte* const to = front ? copy.at_front() : copy.at_back();
       std::byte* const place = front ? slot.at_front() : slot.at_back();
       fill(from, bytes, 7);
-      TestType::store_slot(place, 7, from, bytes);
-      const SlotReadResult read = TestType::load_slot(place, 7, to, bytes);
+      SlotForm::store_slot(place, 7, from, bytes);
+      const SlotReadResult read = SlotForm::load_slot(place, 7, to, bytes);
       REQUIRE(read.outcome == SlotRead::kRecord);
       REQUIRE(holds(to, bytes, 7));
     }
   }
 }
 
-TEMPLATE_TEST_CASE("A slot is stamp, record and zeroes, and both forms make the same bytes", "",
-                   LAPWING_FORMS) {
+TEST_CASE("A slot is stamp, record and zeroes") {
   for (const std::uint32_t bytes : {8u, 9u, 15u, 16u, 48u, 55u, 56u, 57u, 80u, 81u, 4088u}) {
     INFO("records of " << bytes << " bytes");
     std::vector<std::byte> record(bytes);
@@ -85,7 +77,7 @@ TEMPLATE_TEST_CASE("A slot is stamp, record and zeroes, and both forms make the 
     alignas(16) std::byte slot[kSlotBytesMax] = {};
     // What stood there before is longer than what comes: none of its last word may stay.
     std::fill(slot + 8, slot + 8 + 8 * words_for(bytes), std::byte{0xff});
-    TestType::store_slot(slot, 9, record.data(), bytes);
+    SlotForm::store_slot(slot, 9, record.data(), bytes);
 
     std::vector<std::byte> expected(kSlotBytesMax);
     expected[0] = std::byte{18};
@@ -94,39 +86,38 @@ TEMPLATE_TEST_CASE("A slot is stamp, record and zeroes, and both forms make the 
   }
 }
 
-TEMPLATE_TEST_CASE("The caller's record may lie at any address", "", LAPWING_FORMS) {
+TEST_CASE("The caller's record may lie at any address") {
   alignas(16) std::byte slot[128] = {};
   std::byte bytes[256];
   for (std::size_t shift = 0; shift < 16; ++shift) {
     std::byte* const from = bytes + shift;
     std::byte* const to = bytes + 128 + shift;
     fill(from, 80, shift + 1);
-    TestType::store_slot(slot, shift + 1, from, 80);
-    REQUIRE(TestType::load_slot(slot, shift + 1, to, 80).outcome == SlotRead::kRecord);
+    SlotForm::store_slot(slot, shift + 1, from, 80);
+    REQUIRE(SlotForm::load_slot(slot, shift + 1, to, 80).outcome == SlotRead::kRecord);
     CHECK(holds(to, 80, shift + 1));
   }
 }
 
-TEMPLATE_TEST_CASE("A slot answers for the record it holds, and for no other", "", LAPWING_FORMS) {
+TEST_CASE("A slot answers for the record it holds, and for no other") {
   alignas(16) std::byte slot[64] = {};
   std::byte record[56] = {};
-  CHECK(TestType::load_slot(slot, 5, record, 56).outcome == SlotRead::kNotYet);
-  TestType::store_slot(slot, 5, record, 56);
-  CHECK(TestType::load_slot(slot, 4, record, 56).outcome == SlotRead::kNewer);
-  CHECK(TestType::load_slot(slot, 5, record, 56).outcome == SlotRead::kRecord);
-  const SlotReadResult next = TestType::load_slot(slot, 6, record, 56);
+  CHECK(SlotForm::load_slot(slot, 5, record, 56).outcome == SlotRead::kNotYet);
+  SlotForm::store_slot(slot, 5, record, 56);
+  CHECK(SlotForm::load_slot(slot, 4, record, 56).outcome == SlotRead::kNewer);
+  CHECK(SlotForm::load_slot(slot, 5, record, 56).outcome == SlotRead::kRecord);
+  const SlotReadResult next = SlotForm::load_slot(slot, 6, record, 56);
   CHECK(next.outcome == SlotRead::kNotYet);
   CHECK(next.stamp == 10);
 }
 
-TEMPLATE_TEST_CASE("A record that is being written is not there yet, and the one before is gone",
-                   "", LAPWING_FORMS) {
+TEST_CASE("A record that is being written is not there yet, and the one before is gone") {
   alignas(16) std::byte slot[64] = {};
   std::byte record[56] = {};
-  TestType::store_slot(slot, 5, record, 56);
+  SlotForm::store_slot(slot, 5, record, 56);
   detail::store(*reinterpret_cast<Word*>(slot), writing_stamp(69), std::memory_order_release);
-  CHECK(TestType::load_slot(slot, 69, record, 56).outcome == SlotRead::kNotYet);
-  const SlotReadResult gone = TestType::load_slot(slot, 5, record, 56);
+  CHECK(SlotForm::load_slot(slot, 69, record, 56).outcome == SlotRead::kNotYet);
+  const SlotReadResult gone = SlotForm::load_slot(slot, 5, record, 56);
   CHECK(gone.outcome == SlotRead::kNewer);
   CHECK(gone.stamp == 137);
 }

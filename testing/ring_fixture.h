@@ -33,7 +33,7 @@ class RingFixture {
   // Publishes first … last as the slot protocol does, head last.
   void publish(Sequence first, Sequence last) {
     for (Sequence n = first; n <= last; ++n) {
-      WordForm::store_slot(at(n), n, journal_.record(n).data(), journal_.geometry().record_bytes);
+      SlotForm::store_slot(at(n), n, journal_.record(n).data(), journal_.geometry().record_bytes);
     }
     store_head(words_, last);
   }
@@ -48,7 +48,7 @@ class RingFixture {
     std::memcpy(at(n), &stamp, sizeof stamp);
   }
   void finish_slot(Sequence n) {
-    WordForm::store_slot(at(n), n, journal_.record(n).data(), journal_.geometry().record_bytes);
+    SlotForm::store_slot(at(n), n, journal_.record(n).data(), journal_.geometry().record_bytes);
   }
   void set_words(Sequence head, Sequence archived, Sequence durable) {
     store_head(words_, head);

@@ -4,10 +4,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lapwing/dbn.h"
 #include "lapwing/error.h"
+#include "proto/hot_sizes.h"
 
 namespace lapwing {
 namespace {
+
+static_assert(kHotSizes[0] == sizeof(dbn::MboMsg) && kHotSizes[1] == sizeof(dbn::Mbp1Msg),
+              "the hot sizes are those of MboMsg and Mbp1Msg");
 
 absl::string_view message_of(const absl::Status& status) {
   return status.message();

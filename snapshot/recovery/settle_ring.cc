@@ -21,7 +21,7 @@ bool RingTail::take_from_ring(Sequence n, std::byte* slot) const {
   const std::byte* const in_ring =
       ring_.slots + ((n - 1) & (header.capacity - 1)) * header.slot_bytes;
   const SlotReadResult read =
-      WordForm::load_slot(in_ring, n, slot + kStampBytes, header.record_bytes);
+      SlotForm::load_slot(in_ring, n, slot + kStampBytes, header.record_bytes);
   if (read.outcome != SlotRead::kRecord) return false;
   const Word stamp = ready_stamp(n);
   std::memcpy(slot, &stamp, sizeof stamp);

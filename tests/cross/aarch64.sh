@@ -3,9 +3,8 @@
 #
 #   tests/cross/aarch64.sh
 #
-# The other branch of proto/slot_form.h is compiled nowhere else, and an architecture with weaker
-# ordering has other sizes, alignments and pages. What qemu does not imitate is the ordering itself:
-# that is what tests/model is for.
+# An architecture with weaker ordering has other sizes, alignments and pages. qemu does not imitate
+# the ordering itself: that is what tests/model is for.
 #
 # Libraries come with apt into a folder of their own, build/aarch64/root; nothing of another
 # architecture is installed. Needs g++-aarch64-linux-gnu and qemu-user.

@@ -17,11 +17,11 @@ PUBLIC_AGREEMENT = {
 # Types that code in proto/ uses and that no two processes share.
 NOT_LAYOUTS = {
     "ChannelBarrier", "Durations", "ErrorName", "FrameLength", "FrameSize", "JournalCondition",
-    "RecordSchema", "SchemaLabel", "Settlement", "SizedProtocol", "SlotProtocol", "SlotRead",
-    "SlotReadResult", "VectorMoves", "WordMoves",
+    "RecordSchema", "SchemaLabel", "Settlement", "SlotForm", "SlotProtocol", "SlotRead",
+    "SlotReadResult", "WordMoves",
 }
-# Tables; the golden file has a line for each row.
-NOT_CONSTANTS = {"kErrorNames", "kRecordSchemas"}
+# Tables that have a line for each row in the golden file, and sizes that no two processes share.
+NOT_CONSTANTS = {"kErrorNames", "kHotSizes", "kRecordSchemas"}
 FILLERS = ("reserved", "padding")
 # In the golden file, but no format of their own.
 UNSHARED = {"Gap", "Id128", "PaddedWord"}

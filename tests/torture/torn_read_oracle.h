@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "lapwing/detail/atomic_word.h"
+#include "lapwing/detail/slot_words.h"
 #include "proto/ring_layout.h"
 #include "proto/ring_words.h"
-#include "proto/slot_form.h"
 #include "proto/slot_stamp.h"
 
 namespace lapwing::torture {
@@ -114,21 +114,20 @@ inline void linger() {
 }
 
 // Moves that linger in the middle of a record, where a lap hurts most.
-template <typename Moves>
 struct LingeringMoves {
   static std::size_t half(std::size_t bytes) { return bytes / 2 / 16 * 16; }
 
   static void store_words(Word* words, const std::byte* record, std::size_t bytes) {
     const std::size_t first = half(bytes);
-    if (first != 0) Moves::store_words(words, record, first);
+    if (first != 0) WordMoves::store_words(words, record, first);
     linger();
-    Moves::store_words(words + first / 8, record + first, bytes - first);
+    WordMoves::store_words(words + first / 8, record + first, bytes - first);
   }
   static void load_words(const Word* words, std::byte* record, std::size_t bytes) {
     const std::size_t first = half(bytes);
-    if (first != 0) Moves::load_words(words, record, first);
+    if (first != 0) WordMoves::load_words(words, record, first);
     linger();
-    Moves::load_words(words + first / 8, record + first, bytes - first);
+    WordMoves::load_words(words + first / 8, record + first, bytes - first);
   }
 };
 
@@ -149,8 +148,9 @@ inline std::byte* bytes_of(std::vector<Word>& words) {
   return reinterpret_cast<std::byte*>(words.data());
 }
 
-// Publishes until enough() says so, asked about once in a hundred batches; then closes the ring.
-template <template <typename> class Protocol, typename Moves>
+// Publishes until enough() returns true, and then closes the ring. Calls enough() once in a hundred
+// batches.
+template <template <typename> class Protocol>
 void write_records(const RingMemory& ring, std::uint64_t seed,
                    const std::function<bool()>& enough) {
   const Geometry& geometry = ring.geometry();
@@ -163,8 +163,8 @@ void write_records(const RingMemory& ring, std::uint64_t seed,
       while (n < last) {
         ++n;
         for (std::size_t i = 0; i < record.size(); ++i) record[i] = word_of(n, i);
-        const auto store = dice.roll(64) == 0 ? Protocol<LingeringMoves<Moves>>::store_slot
-                                              : Protocol<Moves>::store_slot;
+        const auto store = dice.roll(64) == 0 ? Protocol<LingeringMoves>::store_slot
+                                              : Protocol<WordMoves>::store_slot;
         store(ring.slot(n), n, bytes_of(record), geometry.record_bytes);
       }
       store_head(ring.words(), n);
@@ -176,7 +176,7 @@ void write_records(const RingMemory& ring, std::uint64_t seed,
 }
 
 // Reads until the ring is closed and empty, stalling at random.
-template <template <typename> class Protocol, typename Moves>
+template <template <typename> class Protocol>
 void read_records(const RingMemory& ring, std::uint64_t seed, Tally& tally) {
   const Geometry& geometry = ring.geometry();
   std::vector<Word> copy(geometry.record_bytes / 8);
@@ -185,8 +185,8 @@ void read_records(const RingMemory& ring, std::uint64_t seed, Tally& tally) {
   Sequence newest = 0;
   for (;;) {
     const bool closed = load_ring_state(ring.words()) == RingState::kClosed;
-    const auto load = dice.roll(16) == 0 ? Protocol<LingeringMoves<Moves>>::load_slot
-                                         : Protocol<Moves>::load_slot;
+    const auto load =
+        dice.roll(16) == 0 ? Protocol<LingeringMoves>::load_slot : Protocol<WordMoves>::load_slot;
     copy[0] = kUntouched;
     const SlotReadResult read = load(ring.slot(n), n, bytes_of(copy), geometry.record_bytes);
     const Sequence head = load_head(ring.words());  // after the stamp

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "lapwing/detail/atomic_word.h"
+#include "lapwing/detail/slot_words.h"
 #include "proto/slot_form.h"
 #include "proto/slot_stamp.h"
 #include "tests/torture/torn_read_oracle.h"
@@ -23,7 +24,7 @@ namespace lapwing::torture {
 namespace {
 
 constexpr double kSecondsDefault = 3;
-constexpr double kRuns = 16;  // forms × sizes × threads and processes
+constexpr double kRuns = 8;  // sizes × threads and processes
 constexpr double kVoidSeconds = 120;
 constexpr std::size_t kReadersMax = 3;
 constexpr std::uint64_t kDiscardedMin = 3;  // copies of each reader that a lap spoilt
@@ -81,39 +82,53 @@ void check(const Tallies& tallies, std::size_t readers) {
   }
 }
 
-template <template <typename> class Protocol, typename Moves>
+// The protocol of the product, with moves that may linger.
+template <typename Moves>
+struct RightProtocol {
+  static void store_slot(std::byte* slot, Sequence n, const std::byte* record,
+                         std::size_t record_bytes) {
+    SlotProtocol<Moves>::store(slot, n, record, record_bytes);
+  }
+  static SlotReadResult load_slot(const std::byte* slot, Sequence n, std::byte* record,
+                                  std::size_t record_bytes) {
+    return SlotProtocol<Moves>::load(slot, n, record, record_bytes);
+  }
+};
+// As the product calls it.
+template <>
+struct RightProtocol<WordMoves> : SlotForm {};
+
+template <template <typename> class Protocol>
 void run_threads(Geometry geometry, std::size_t readers, Tallies& tallies,
                  const std::function<bool()>& enough) {
   const RingMemory ring = RingMemory::create(geometry);  // one mapping: ThreadSanitizer sees it
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < readers; ++i) {
     threads.emplace_back(
-        [&, i] { read_records<Protocol, Moves>(ring, Catch::rngSeed() + i + 1, tallies[i]); });
+        [&, i] { read_records<Protocol>(ring, Catch::rngSeed() + i + 1, tallies[i]); });
   }
-  write_records<Protocol, Moves>(ring, Catch::rngSeed(), enough);
+  write_records<Protocol>(ring, Catch::rngSeed(), enough);
   for (std::thread& thread : threads) thread.join();
 }
 
 // noexcept: a child that fails ends there, rather than go on with its parent's tests.
-template <typename Moves>
 [[noreturn]] void read_in_child(const RingMemory& ring, std::size_t reader, Tally& tally) noexcept {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const RingMemory mine = ring.map_again();
-  read_records<SizedProtocol, Moves>(mine, Catch::rngSeed() + reader + 1, tally);
+  read_records<RightProtocol>(mine, Catch::rngSeed() + reader + 1, tally);
   _exit(0);
 }
 
-template <typename Moves>
 void run_processes(Geometry geometry, std::size_t readers, Tallies& tallies) {
   const RingMemory ring = RingMemory::create(geometry);
   std::vector<pid_t> children;
   for (std::size_t i = 0; i < readers; ++i) {
     const pid_t child = fork();
     REQUIRE(child >= 0);
-    if (child == 0) read_in_child<Moves>(ring, i, tallies[i]);
+    if (child == 0) read_in_child(ring, i, tallies[i]);
     children.push_back(child);
   }
-  write_records<SizedProtocol, Moves>(ring, Catch::rngSeed(), Enough{tallies, readers});
+  write_records<RightProtocol>(ring, Catch::rngSeed(), Enough{tallies, readers});
   for (const pid_t child : children) {
     int status = -1;
     REQUIRE(waitpid(child, &status, 0) == child);
@@ -148,39 +163,30 @@ Size any_size() {
   return GENERATE(Size{{32, 8}, 1}, Size{{32, 56}, 2}, Size{{32, 80}, 3}, Size{{8, 4088}, 1});
 }
 
-template <typename Moves>
 void announce(const char* who, const Size& size) {
-  std::printf("%s, %s form, records of %u bytes, seed %u\n", who,
-              std::is_same_v<Moves, WordMoves> ? "word" : "vector", size.geometry.record_bytes,
+  std::printf("%s, records of %u bytes, seed %u\n", who, size.geometry.record_bytes,
               Catch::rngSeed());
 }
 
-#if defined(LAPWING_HAS_VECTOR_FORM)
-#define LAPWING_MOVES WordMoves, VectorMoves
-#else
-#define LAPWING_MOVES WordMoves
-#endif
-
-TEMPLATE_TEST_CASE("Threads over one mapping take no torn record", "", LAPWING_MOVES) {
+TEST_CASE("Threads over one mapping take no torn record") {
   const Size size = any_size();
-  announce<TestType>("threads", size);
+  announce("threads", size);
   Tallies tallies;
-  run_threads<SizedProtocol, TestType>(size.geometry, size.readers, tallies,
-                                       Enough{tallies, size.readers});
+  run_threads<RightProtocol>(size.geometry, size.readers, tallies, Enough{tallies, size.readers});
   check(tallies, size.readers);
 }
 
-TEMPLATE_TEST_CASE("Processes over two mappings take no torn record", "", LAPWING_MOVES) {
+TEST_CASE("Processes over two mappings take no torn record") {
   const Size size = any_size();
-  announce<TestType>("processes", size);
+  announce("processes", size);
   SharedTallies tallies;
-  run_processes<TestType>(size.geometry, size.readers, tallies.get());
+  run_processes(size.geometry, size.readers, tallies.get());
   check(tallies.get(), size.readers);
 }
 
 // Leaves R3 out.
 template <typename Moves>
-struct ReadsWithoutLookingAgain : SizedProtocol<Moves> {
+struct ReadsWithoutLookingAgain : RightProtocol<Moves> {
   static SlotReadResult load_slot(const std::byte* slot, Sequence n, std::byte* record,
                                   std::size_t record_bytes) {
     const Word* const words = reinterpret_cast<const Word*>(slot);
@@ -193,7 +199,7 @@ struct ReadsWithoutLookingAgain : SizedProtocol<Moves> {
 
 // Leaves W1 out.
 template <typename Moves>
-struct WritesWithoutOddStamp : SizedProtocol<Moves> {
+struct WritesWithoutOddStamp : RightProtocol<Moves> {
   static void store_slot(std::byte* slot, Sequence n, const std::byte* record,
                          std::size_t record_bytes) {
     Word* const words = reinterpret_cast<Word*>(slot);
@@ -204,7 +210,7 @@ struct WritesWithoutOddStamp : SizedProtocol<Moves> {
 
 // Stores the stamp before the words.
 template <typename Moves>
-struct WritesStampFirst : SizedProtocol<Moves> {
+struct WritesStampFirst : RightProtocol<Moves> {
   static void store_slot(std::byte* slot, Sequence n, const std::byte* record,
                          std::size_t record_bytes) {
     Word* const words = reinterpret_cast<Word*>(slot);
@@ -218,7 +224,7 @@ template <template <typename> class Protocol>
 bool is_caught() {
   Tallies tallies;
   const double start = now_seconds();
-  run_threads<Protocol, WordMoves>({8, 80}, 1, tallies, [&] {
+  run_threads<Protocol>({8, 80}, 1, tallies, [&] {
     return tallies[0].torn > 0 || now_seconds() - start > kVoidSeconds;
   });
   INFO(tallies[0].records << " records, " << tallies[0].laps << " laps");

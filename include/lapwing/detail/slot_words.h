@@ -85,8 +85,9 @@ struct WordMoves {
   }
 };
 
-// The protocol, given the moves of the words between the stamps. Where the compiler knows
-// record_bytes it becomes straight-line code; proto/slot_form.h has the sizes that others are told.
+// The protocol, given the moves of the words between the stamps: WordMoves, but for a test that
+// pauses in the middle of a record (tests/torture). If the compiler knows record_bytes, it becomes
+// straight-line code; proto/hot_sizes.h lists the sizes that the compiler is told.
 template <typename Moves>
 struct SlotProtocol {
   // Writes record n into `slot`. Reads exactly `record_bytes` bytes of `record`, at any alignment.
