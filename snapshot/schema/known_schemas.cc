@@ -1,9 +1,11 @@
-// Tables of members in the order of a record, which in DBN has no padding: an offset is the sum of
-// the sizes before it.
+// Tables of members in the order of a record, one for all versions of it. Records of DBN have no
+// padding: an offset is the sum of the sizes before it.
 //
 // Source: the DBN documentation, schemas, and its Python package, which the test compares with.
 #include "snapshot/schema/known_schemas.h"
 
+#include <algorithm>
+#include <iterator>
 #include <span>
 #include <string>
 #include <utility>
@@ -23,6 +25,9 @@ struct Member {
   FieldUnit unit = FieldUnit::kPlain;
   FieldRole role = FieldRole::kData;
   std::span<const NamedValue> values = {};
+  // The versions of DBN whose records have it.
+  std::uint32_t first_version = 1;
+  std::uint32_t last_version = kDbnVersionMax;
 };
 using Members = std::span<const Member>;
 
@@ -71,6 +76,14 @@ constexpr Member key(Member member) {
 }
 constexpr Member spare(std::string_view name, std::uint32_t bytes) {
   return {name, FieldType::kBytes, bytes, FieldUnit::kPlain, FieldRole::kSpare};
+}
+constexpr Member from_version(std::uint32_t first_version, Member member) {
+  member.first_version = first_version;
+  return member;
+}
+constexpr Member until_version(std::uint32_t last_version, Member member) {
+  member.last_version = last_version;
+  return member;
 }
 
 constexpr NamedValue kActions[] = {{"add", 'A'},   {"modify", 'M'}, {"cancel", 'C'}, {"clear", 'R'},
@@ -153,219 +166,110 @@ constexpr Member kImbalance[] = {kTsRecv,
                                  letter("unpaired_side", kSides),
                                  letter("significant_imbalance"),
                                  spare("_reserved", 1)};
-constexpr Member kStatistics1[] = {kTsRecv,          time_at("ts_ref"),    price("price"),
-                                   i32("quantity"),  u32("sequence"),      i32("ts_in_delta"),
-                                   u16("stat_type"), u16("channel_id"),    u8("update_action"),
-                                   u8("stat_flags"), spare("_reserved", 6)};
-constexpr Member kStatistics3[] = {kTsRecv,          time_at("ts_ref"),     price("price"),
-                                   i64("quantity"),  u32("sequence"),       i32("ts_in_delta"),
-                                   u16("stat_type"), u16("channel_id"),     u8("update_action"),
-                                   u8("stat_flags"), spare("_reserved", 18)};
-
-constexpr Member kDefinition1[] = {kTsRecv,
-                                   price("min_price_increment"),
-                                   price("display_factor"),
-                                   time_at("expiration"),
-                                   time_at("activation"),
-                                   price("high_limit_price"),
-                                   price("low_limit_price"),
-                                   price("max_price_variation"),
-                                   price("trading_reference_price"),
-                                   price("unit_of_measure_qty"),
-                                   price("min_price_increment_amount"),
-                                   price("price_ratio"),
-                                   i32("inst_attrib_value"),
-                                   u32("underlying_id"),
-                                   u32("raw_instrument_id"),
-                                   i32("market_depth_implied"),
-                                   i32("market_depth"),
-                                   u32("market_segment_id"),
-                                   u32("max_trade_vol"),
-                                   i32("min_lot_size"),
-                                   i32("min_lot_size_block"),
-                                   i32("min_lot_size_round_lot"),
-                                   u32("min_trade_vol"),
-                                   spare("_reserved2", 4),
-                                   i32("contract_multiplier"),
-                                   i32("decay_quantity"),
-                                   i32("original_contract_size"),
-                                   spare("_reserved3", 4),
-                                   u16("trading_reference_date"),
-                                   i16("appl_id"),
-                                   u16("maturity_year"),
-                                   u16("decay_start_date"),
-                                   u16("channel_id"),
-                                   text("currency", 4),
-                                   text("settl_currency", 4),
-                                   text("secsubtype", 6),
-                                   text("raw_symbol", 22),
-                                   text("group", 21),
-                                   text("exchange", 5),
-                                   text("asset", 7),
-                                   text("cfi", 7),
-                                   text("security_type", 7),
-                                   text("unit_of_measure", 31),
-                                   text("underlying", 21),
-                                   text("strike_price_currency", 4),
-                                   letter("instrument_class"),
-                                   spare("_reserved4", 2),
-                                   price("strike_price"),
-                                   spare("_reserved5", 6),
-                                   letter("match_algorithm"),
-                                   u8("md_security_trading_status"),
-                                   u8("main_fraction"),
-                                   u8("price_display_format"),
-                                   u8("settl_price_type"),
-                                   u8("sub_fraction"),
-                                   u8("underlying_product"),
-                                   letter("security_update_action"),
-                                   u8("maturity_month"),
-                                   u8("maturity_day"),
-                                   u8("maturity_week"),
-                                   letter("user_defined_instrument"),
-                                   i8("contract_multiplier_unit"),
-                                   i8("flow_schedule_type"),
-                                   u8("tick_rule"),
-                                   spare("_dummy", 3)};
-constexpr Member kDefinition2[] = {kTsRecv,
-                                   price("min_price_increment"),
-                                   price("display_factor"),
-                                   time_at("expiration"),
-                                   time_at("activation"),
-                                   price("high_limit_price"),
-                                   price("low_limit_price"),
-                                   price("max_price_variation"),
-                                   price("trading_reference_price"),
-                                   price("unit_of_measure_qty"),
-                                   price("min_price_increment_amount"),
-                                   price("price_ratio"),
-                                   price("strike_price"),
-                                   i32("inst_attrib_value"),
-                                   u32("underlying_id"),
-                                   u32("raw_instrument_id"),
-                                   i32("market_depth_implied"),
-                                   i32("market_depth"),
-                                   u32("market_segment_id"),
-                                   u32("max_trade_vol"),
-                                   i32("min_lot_size"),
-                                   i32("min_lot_size_block"),
-                                   i32("min_lot_size_round_lot"),
-                                   u32("min_trade_vol"),
-                                   i32("contract_multiplier"),
-                                   i32("decay_quantity"),
-                                   i32("original_contract_size"),
-                                   u16("trading_reference_date"),
-                                   i16("appl_id"),
-                                   u16("maturity_year"),
-                                   u16("decay_start_date"),
-                                   u16("channel_id"),
-                                   text("currency", 4),
-                                   text("settl_currency", 4),
-                                   text("secsubtype", 6),
-                                   text("raw_symbol", 71),
-                                   text("group", 21),
-                                   text("exchange", 5),
-                                   text("asset", 7),
-                                   text("cfi", 7),
-                                   text("security_type", 7),
-                                   text("unit_of_measure", 31),
-                                   text("underlying", 21),
-                                   text("strike_price_currency", 4),
-                                   letter("instrument_class"),
-                                   letter("match_algorithm"),
-                                   u8("md_security_trading_status"),
-                                   u8("main_fraction"),
-                                   u8("price_display_format"),
-                                   u8("settl_price_type"),
-                                   u8("sub_fraction"),
-                                   u8("underlying_product"),
-                                   letter("security_update_action"),
-                                   u8("maturity_month"),
-                                   u8("maturity_day"),
-                                   u8("maturity_week"),
-                                   letter("user_defined_instrument"),
-                                   i8("contract_multiplier_unit"),
-                                   i8("flow_schedule_type"),
-                                   u8("tick_rule"),
-                                   spare("_reserved", 10)};
-constexpr Member kDefinition3[] = {kTsRecv,
-                                   price("min_price_increment"),
-                                   price("display_factor"),
-                                   time_at("expiration"),
-                                   time_at("activation"),
-                                   price("high_limit_price"),
-                                   price("low_limit_price"),
-                                   price("max_price_variation"),
-                                   price("unit_of_measure_qty"),
-                                   price("min_price_increment_amount"),
-                                   price("price_ratio"),
-                                   price("strike_price"),
-                                   u64("raw_instrument_id"),
-                                   price("leg_price"),
-                                   price("leg_delta"),
-                                   i32("inst_attrib_value"),
-                                   u32("underlying_id"),
-                                   i32("market_depth_implied"),
-                                   i32("market_depth"),
-                                   u32("market_segment_id"),
-                                   u32("max_trade_vol"),
-                                   i32("min_lot_size"),
-                                   i32("min_lot_size_block"),
-                                   i32("min_lot_size_round_lot"),
-                                   u32("min_trade_vol"),
-                                   i32("contract_multiplier"),
-                                   i32("decay_quantity"),
-                                   i32("original_contract_size"),
-                                   u32("leg_instrument_id"),
-                                   i32("leg_ratio_price_numerator"),
-                                   i32("leg_ratio_price_denominator"),
-                                   i32("leg_ratio_qty_numerator"),
-                                   i32("leg_ratio_qty_denominator"),
-                                   u32("leg_underlying_id"),
-                                   i16("appl_id"),
-                                   u16("maturity_year"),
-                                   u16("decay_start_date"),
-                                   u16("channel_id"),
-                                   u16("leg_count"),
-                                   u16("leg_index"),
-                                   text("currency", 4),
-                                   text("settl_currency", 4),
-                                   text("secsubtype", 6),
-                                   text("raw_symbol", 71),
-                                   text("group", 21),
-                                   text("exchange", 5),
-                                   text("asset", 11),
-                                   text("cfi", 7),
-                                   text("security_type", 7),
-                                   text("unit_of_measure", 31),
-                                   text("underlying", 21),
-                                   text("strike_price_currency", 4),
-                                   text("leg_raw_symbol", 71),
-                                   letter("instrument_class"),
-                                   letter("match_algorithm"),
-                                   u8("main_fraction"),
-                                   u8("price_display_format"),
-                                   u8("sub_fraction"),
-                                   u8("underlying_product"),
-                                   letter("security_update_action"),
-                                   u8("maturity_month"),
-                                   u8("maturity_day"),
-                                   u8("maturity_week"),
-                                   letter("user_defined_instrument"),
-                                   i8("contract_multiplier_unit"),
-                                   i8("flow_schedule_type"),
-                                   u8("tick_rule"),
-                                   letter("leg_instrument_class"),
-                                   letter("leg_side"),
-                                   spare("_reserved", 17)};
+constexpr Member kStatistics[] = {kTsRecv,
+                                  time_at("ts_ref"),
+                                  price("price"),
+                                  until_version(2, i32("quantity")),
+                                  from_version(3, i64("quantity")),
+                                  u32("sequence"),
+                                  i32("ts_in_delta"),
+                                  u16("stat_type"),
+                                  u16("channel_id"),
+                                  u8("update_action"),
+                                  u8("stat_flags"),
+                                  until_version(2, spare("_reserved", 6)),
+                                  from_version(3, spare("_reserved", 18))};
+constexpr Member kDefinition[] = {kTsRecv,
+                                  price("min_price_increment"),
+                                  price("display_factor"),
+                                  time_at("expiration"),
+                                  time_at("activation"),
+                                  price("high_limit_price"),
+                                  price("low_limit_price"),
+                                  price("max_price_variation"),
+                                  until_version(2, price("trading_reference_price")),
+                                  price("unit_of_measure_qty"),
+                                  price("min_price_increment_amount"),
+                                  price("price_ratio"),
+                                  from_version(2, price("strike_price")),
+                                  from_version(3, u64("raw_instrument_id")),
+                                  from_version(3, price("leg_price")),
+                                  from_version(3, price("leg_delta")),
+                                  i32("inst_attrib_value"),
+                                  u32("underlying_id"),
+                                  until_version(2, u32("raw_instrument_id")),
+                                  i32("market_depth_implied"),
+                                  i32("market_depth"),
+                                  u32("market_segment_id"),
+                                  u32("max_trade_vol"),
+                                  i32("min_lot_size"),
+                                  i32("min_lot_size_block"),
+                                  i32("min_lot_size_round_lot"),
+                                  u32("min_trade_vol"),
+                                  until_version(1, spare("_reserved2", 4)),
+                                  i32("contract_multiplier"),
+                                  i32("decay_quantity"),
+                                  i32("original_contract_size"),
+                                  until_version(1, spare("_reserved3", 4)),
+                                  from_version(3, u32("leg_instrument_id")),
+                                  from_version(3, i32("leg_ratio_price_numerator")),
+                                  from_version(3, i32("leg_ratio_price_denominator")),
+                                  from_version(3, i32("leg_ratio_qty_numerator")),
+                                  from_version(3, i32("leg_ratio_qty_denominator")),
+                                  from_version(3, u32("leg_underlying_id")),
+                                  until_version(2, u16("trading_reference_date")),
+                                  i16("appl_id"),
+                                  u16("maturity_year"),
+                                  u16("decay_start_date"),
+                                  u16("channel_id"),
+                                  from_version(3, u16("leg_count")),
+                                  from_version(3, u16("leg_index")),
+                                  text("currency", 4),
+                                  text("settl_currency", 4),
+                                  text("secsubtype", 6),
+                                  until_version(1, text("raw_symbol", 22)),
+                                  from_version(2, text("raw_symbol", 71)),
+                                  text("group", 21),
+                                  text("exchange", 5),
+                                  until_version(2, text("asset", 7)),
+                                  from_version(3, text("asset", 11)),
+                                  text("cfi", 7),
+                                  text("security_type", 7),
+                                  text("unit_of_measure", 31),
+                                  text("underlying", 21),
+                                  text("strike_price_currency", 4),
+                                  from_version(3, text("leg_raw_symbol", 71)),
+                                  letter("instrument_class"),
+                                  until_version(1, spare("_reserved4", 2)),
+                                  until_version(1, price("strike_price")),
+                                  until_version(1, spare("_reserved5", 6)),
+                                  letter("match_algorithm"),
+                                  until_version(2, u8("md_security_trading_status")),
+                                  u8("main_fraction"),
+                                  u8("price_display_format"),
+                                  until_version(2, u8("settl_price_type")),
+                                  u8("sub_fraction"),
+                                  u8("underlying_product"),
+                                  letter("security_update_action"),
+                                  u8("maturity_month"),
+                                  u8("maturity_day"),
+                                  u8("maturity_week"),
+                                  letter("user_defined_instrument"),
+                                  i8("contract_multiplier_unit"),
+                                  i8("flow_schedule_type"),
+                                  u8("tick_rule"),
+                                  from_version(3, letter("leg_instrument_class")),
+                                  from_version(3, letter("leg_side")),
+                                  until_version(1, spare("_dummy", 3)),
+                                  from_version(2, until_version(2, spare("_reserved", 10))),
+                                  from_version(3, spare("_reserved", 17))};
 
 constexpr Member kPair[] = {key(u64("key")), u64("value")};
 
-// A schema's record is its head, its body, and as many levels.
+// A record consists of a head, a body and `levels` levels.
 struct Known {
   std::string_view name;
-  std::uint32_t first_version;
-  std::uint32_t last_version;
+  std::uint32_t last_version;  // the first is 1
   Members head;
   Members body;
   Members level = {};
@@ -374,18 +278,14 @@ struct Known {
 
 constexpr Known of_dbn(std::string_view name, Members body, Members level = {},
                        std::uint32_t levels = 0) {
-  return {name, 1, kDbnVersionMax, kHeader, body, level, levels};
-}
-constexpr Known versions_of_dbn(std::string_view name, std::uint32_t first, std::uint32_t last,
-                                Members body) {
-  return {name, first, last, kHeader, body};
+  return {name, kDbnVersionMax, kHeader, body, level, levels};
 }
 constexpr Known bars(std::string_view name) {
-  return {name, 1, kDbnVersionMax, kBarHeader, kBar};
+  return {name, kDbnVersionMax, kBarHeader, kBar};
 }
 
 constexpr Known kKnown[] = {
-    {kv16::kSchema, 1, 1, {}, kPair},
+    {kv16::kSchema, 1, {}, kPair},
     of_dbn("dbn.mbo", kMbo),
     of_dbn("dbn.mbp-1", kTrade, kLevel, 1),
     of_dbn("dbn.mbp-10", kTrade, kLevel, 10),
@@ -395,11 +295,8 @@ constexpr Known kKnown[] = {
     bars("dbn.ohlcv-1m"),
     bars("dbn.ohlcv-1h"),
     bars("dbn.ohlcv-1d"),
-    versions_of_dbn("dbn.definition", 1, 1, kDefinition1),
-    versions_of_dbn("dbn.definition", 2, 2, kDefinition2),
-    versions_of_dbn("dbn.definition", 3, 3, kDefinition3),
-    versions_of_dbn("dbn.statistics", 1, 2, kStatistics1),
-    versions_of_dbn("dbn.statistics", 3, 3, kStatistics3),
+    of_dbn("dbn.definition", kDefinition),
+    of_dbn("dbn.statistics", kStatistics),
     of_dbn("dbn.status", kStatus),
     of_dbn("dbn.imbalance", kImbalance),
     bars("dbn.ohlcv-eod"),
@@ -411,49 +308,45 @@ constexpr Known kKnown[] = {
     of_dbn("dbn.bbo-1m", kBbo, kLevel, 1),
 };
 
-void append(Schema& schema, const Member& member, std::string_view suffix) {
-  Field& field = schema.fields.emplace_back();
-  field.name = member.name;
-  field.name += suffix;
-  field.type = member.type;
-  field.offset = schema.record_bytes;
-  field.bytes = entry_of(kTypeNames, member.type)->bytes;
-  if (field.bytes == 0) field.bytes = member.bytes;
-  field.unit = member.unit;
-  field.role = member.role;
-  for (const NamedValue& value : member.values) {
-    field.values.push_back({std::string(value.name), value.value});
+// Appends the members that records of schema.version have.
+void append(Schema& schema, Members members, std::string_view suffix = {}) {
+  for (const Member& member : members) {
+    if (schema.version < member.first_version || schema.version > member.last_version) continue;
+    Field& field = schema.fields.emplace_back();
+    field.name = member.name;
+    field.name += suffix;
+    field.type = member.type;
+    field.offset = schema.record_bytes;
+    field.bytes = entry_of(kTypeNames, member.type)->bytes;
+    if (field.bytes == 0) field.bytes = member.bytes;
+    field.unit = member.unit;
+    field.role = member.role;
+    for (const NamedValue& value : member.values) {
+      field.values.push_back({std::string(value.name), value.value});
+    }
+    schema.record_bytes += field.bytes;
   }
-  schema.record_bytes += field.bytes;
 }
 
 }  // namespace
 
 std::vector<std::string_view> known_schema_names() {
   std::vector<std::string_view> names;
-  for (const Known& known : kKnown) {
-    if (names.empty() || names.back() != known.name) names.push_back(known.name);
-  }
+  for (const Known& known : kKnown) names.push_back(known.name);
   return names;
 }
 
 std::optional<Schema> known_schema(std::string_view name, std::uint32_t version) {
-  const Known* found = nullptr;
-  for (const Known& known : kKnown) {
-    if (known.name != name) continue;
-    const bool has_version =
-        version == 0 || (version >= known.first_version && version <= known.last_version);
-    if (has_version) found = &known;
-  }
-  if (found == nullptr) return std::nullopt;
+  const Known* const found = std::find_if(std::begin(kKnown), std::end(kKnown),
+                                          [&](const Known& known) { return known.name == name; });
+  if (found == std::end(kKnown) || version > found->last_version) return std::nullopt;
   Schema schema;
   schema.name = name;
   schema.version = version == 0 ? found->last_version : version;
-  for (const Member& member : found->head) append(schema, member, "");
-  for (const Member& member : found->body) append(schema, member, "");
+  append(schema, found->head);
+  append(schema, found->body);
   for (std::uint32_t level = 0; level < found->levels; ++level) {
-    const std::string number = detail::element_name("", level);
-    for (const Member& member : found->level) append(schema, member, number);
+    append(schema, found->level, detail::element_name("", level));
   }
   return schema;
 }
