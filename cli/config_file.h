@@ -23,8 +23,8 @@ namespace lapwing::cli {
 
 inline constexpr std::size_t kConfigBytesMax = 1 << 20;
 // The parser makes a nested table for each dot of a key, and destroys nested tables recursively. A
-// header, a key and four nested values make at most 6 * 256 levels. The smallest stack that `lapwing`
-// accepts (256 KiB) has room for 3,700.
+// header, a key and four nested values make at most 6 * 256 levels. A stack of 256 KiB has room for
+// 3,700.
 inline constexpr std::size_t kLineDotsMax = 256;
 
 // After the command's other options. What is wrong with the file is an error of the command line.

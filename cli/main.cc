@@ -2,17 +2,17 @@
 // codes.
 #include <exception>
 #include <iostream>
+#include <new>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "cli/command_help.h"
 #include "cli/exit_codes.h"
-#include "cli/process_limits.h"
+#include "cli/process_start.h"
 #include "cli/program.h"
 #include "cli/say.h"
 #include "cli/standard_streams.h"
 #include "cli/stop_signal.h"
-#include "proto/slot_stamp.h"
 
 namespace lapwing::cli {
 namespace {
@@ -39,8 +39,7 @@ int answer_parse(const CLI::App& app, const CLI::ParseError& error) {
   return kExitUsage;
 }
 
-// Of a stack that is too small main is to be able to say so: what takes room on it stands here.
-[[gnu::noinline]] int run_program(int argc, char** argv) {
+int run_program(int argc, char** argv) {
   CLI::App app;
   Run run;
   add_program(app, run);
@@ -72,14 +71,17 @@ int settle(int code) {
 int main(int argc, char** argv) {
   using namespace lapwing::cli;
   reserve_standard_streams();
+  report_unexpected_end();
   prepare_signals();
-  announce_ends();
   try {
-    if (const absl::Status room = make_room_on_the_stack(); !room.ok()) return fail(room);
     return settle(run_program(argc, argv));
+  } catch (const std::bad_alloc&) {
+    std::terminate();  // the stack is unwound; the handler prints a message
   } catch (const std::exception& error) {
     say(lapwing::LogEntry{lapwing::LogLevel::kError, "error",
-                          words_for(error, argc > 1 ? argv[1] : "")});
+                          absl::StrCat("unexpected error: ", error.what(),
+                                       ". Durable records are safe, and the next run continues as "
+                                       "after a kill")});
     return kExitOther;
   }
 }

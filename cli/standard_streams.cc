@@ -13,13 +13,7 @@
 namespace lapwing::cli {
 namespace {
 
-constexpr char kNothing[] = "/dev/null";
-
 bool lost_output_told = false;
-
-bool is_closed(int fd) {
-  return fcntl(fd, F_GETFD) < 0 && errno == EBADF;
-}
 
 // False where the stream was closed, or is open for the other direction alone.
 bool allows(int fd, int refused_mode) {
@@ -43,13 +37,6 @@ absl::Status lost_output(int sys_errno) {
 }
 
 }  // namespace
-
-// The lowest number that is free is given, so from standard input on each gets its own.
-void reserve_standard_streams() {
-  if (is_closed(STDIN_FILENO)) open(kNothing, O_WRONLY);
-  if (is_closed(STDOUT_FILENO)) open(kNothing, O_RDONLY);
-  if (is_closed(STDERR_FILENO)) open(kNothing, O_WRONLY);
-}
 
 bool has_standard_input() {
   return allows(STDIN_FILENO, O_WRONLY);

@@ -8,11 +8,7 @@
 
 namespace lapwing::cli {
 
-// Before anything is opened: gives the numbers of closed streams to something that can be neither
-// read nor written, so that no file of a bus gets one, and is written to as standard output.
-void reserve_standard_streams();
-
-// Whether they were given.
+// Whether they were given. Requires reserve_standard_streams() at the start (cli/process_start.h).
 bool has_standard_input();
 bool has_standard_output();
 

@@ -1,7 +1,7 @@
 // SIGINT, SIGTERM and SIGHUP (the terminal was closed) as a request to end properly: files are
 // finished, the session is closed. After a second SIGINT or SIGTERM the next one ends the process
-// at once. SIGHUP stays ignored where it was at the start, as by nohup. SIGXCPU, the limit on
-// processor time, is a request too, and said.
+// at once. SIGHUP stays ignored where it was at the start, as by nohup. SIGXCPU, the soft limit
+// on processor time, is such a request; a message is printed.
 //
 // Thread safety: the first two from main's thread, once; the others from any.
 #pragma once
@@ -20,7 +20,7 @@ void catch_reload_signal();
 // True once for each such request, or several at once.
 bool take_reload_request();
 bool stop_requested();
-// The stop was requested since the limit on processor time was near.
+// The stop was requested because the soft limit on processor time was reached.
 bool out_of_processor_time();
 // Becomes readable, and stays so, once a stop is requested; -1 before catch_stop_signals.
 int stop_fd();

@@ -68,7 +68,7 @@ class Config(harness.ProgramTest):
         self.refused("x = " + "[" * 100_000, "line 1")
         self.refused("x = " + "{ a = " * 100_000, "line 1")
 
-    def test_the_deepest_file_fits_the_smallest_stack(self):
+    def test_the_deepest_file_fits_a_small_stack(self):
         """Nested tables of a header, a key and values within values, as many dots a line as are allowed."""
         key = ".".join(["a"] * 256)
         for depth in (1, 2, 4, 100, 250):

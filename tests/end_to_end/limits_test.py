@@ -25,9 +25,9 @@ def needs_root(test):
     return unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root")(test)
 
 
-def limited(which, soft, hard=None):
+def limited(which, limit):
     """For preexec_fn: a process with that limit."""
-    return lambda: resource.setrlimit(which, (soft, soft if hard is None else hard))
+    return lambda: resource.setrlimit(which, (limit, limit))
 
 
 class LimitsTest(harness.BusTest):
@@ -226,7 +226,7 @@ def least_address_space():
 
 
 class Memory(LimitsTest):
-    """Address space, stack, threads and descriptors that do not suffice."""
+    """Address space, threads and descriptors that do not suffice."""
 
     def address_spaces(self, *wanted):
         """Those of `wanted`, in MiB, with which the program starts; most of them do."""
@@ -264,21 +264,6 @@ class Memory(LimitsTest):
         self.assertEqual(self.assert_ends_with_words(refused, str(path), "ulimit -v"), OTHER)
         self.assertNotIn("damaged", refused.err())
         self.run_to_end("publish", "publish", "--source", f"dbn:{path}")
-
-    def test_every_command_refuses_a_stack_on_which_it_could_die(self):
-        self.publish()
-        few = limited(resource.RLIMIT_STACK, 64 << 10)
-        for arguments in (("info",), ("verify",), ("tail", "--from", "start"), ("state",),
-                          ("checkpoint", "--fold", "orders"), ("publish", "--source", "x")):
-            refused = self.run_to_end(arguments[0], *arguments, expect=OTHER, preexec_fn=few)
-            self.assertIn("ulimit -s", refused.err())
-
-    def test_a_stack_limit_that_may_be_raised_is_raised(self):
-        self.publish()
-        few = limited(resource.RLIMIT_STACK, 64 << 10, 8 * MIB)
-        for fold in ("orders", "latest"):
-            self.checkpoint(fold=fold, preexec_fn=few)
-        self.run_to_end("verify", "verify", preexec_fn=few)
 
     @needs_root
     def test_with_few_processes_each_command_works_or_says_what_is_in_the_way(self):
@@ -374,14 +359,6 @@ class Signals(LimitsTest):
             self.assertEqual(process.wait(), OTHER, process.err())
             self.assertIn("ulimit -t", process.err())
         self.assertEqual(follower.summary()["records"], 1000)
-        self.assert_closed()
-
-    def test_before_a_hard_limit_on_processor_time_the_session_is_closed(self):
-        ended = self.start("publish", "publish", "--source", "synthetic:", "--loop", 0,
-                           "--summary", preexec_fn=limited(resource.RLIMIT_CPU, 1))
-        self.assertEqual(ended.wait(), OTHER, ended.err())
-        self.assertIn("ulimit -t", ended.err())
-        self.assertEqual(ended.summary()["durable"], ended.summary()["last"])
         self.assert_closed()
 
 
