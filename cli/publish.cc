@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/config_file.h"
@@ -29,6 +30,7 @@
 #include "os/kernel.h"
 #include "publisher/feeds/feed.h"
 #include "publisher/feeds/pacer.h"
+#include "publisher/publisher_options.h"
 #include "snapshot/schema/record_clock.h"
 
 namespace lapwing::cli {
@@ -75,10 +77,6 @@ struct PublishOptions {
   std::uint64_t linger_ns = 0;
   bool summary = false;
 };
-
-constexpr const char* kOfJournal[] = {
-    "--resume",       "--on-new-source",  "--segment-bytes",     "--sync-interval",
-    "--retain-bytes", "--on-journal-lag", "--on-journal-failure"};
 
 absl::StatusOr<std::optional<unsigned>> find_group(const std::string& name) {
   if (name.empty()) return std::nullopt;
@@ -231,9 +229,7 @@ absl::Status Publish::open() {
   const absl::StatusOr<Pace> pace = parse_pace(options_.pace);
   if (!pace.ok()) return pace.status();
   if (options_.journal == "none" && !options_.of_journal.empty()) {
-    return make_error(
-        Errc::kInvalidArgument,
-        absl::StrCat(options_.of_journal, " needs a journal; leave out --journal none"));
+    return requires_journal(options_.of_journal, "--journal is none");
   }
   FeedOptions feed_options;
   feed_options.schema = options_.schema;
@@ -496,8 +492,10 @@ void add_publish(CLI::App& app, Run& run) {
                    "print one line of JSON on standard output at the end");
   add_config_option(command);
   command.callback([options, &command, &run] {
-    for (const char* name : kOfJournal) {
-      if (command.count(name) > 0) options->of_journal = name;
+    for (const JournalOption& option : journal_options()) {
+      const std::string name = absl::StrCat("--", absl::StrReplaceAll(option.name, {{"_", "-"}}));
+      const CLI::Option* const given = command.get_option_no_throw(name);
+      if (given != nullptr && given->count() > 0) options->of_journal = name;
     }
     run = [options] { return Publish(*options).run(); };
   });

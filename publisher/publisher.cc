@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <filesystem>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -16,7 +15,6 @@
 #include "os/deadline.h"
 #include "os/file_lock.h"
 #include "os/fork.h"
-#include "os/system_error.h"
 #include "proto/busy_flag.h"
 #include "proto/control_frames.h"
 #include "proto/ring_counters.h"
@@ -26,8 +24,8 @@
 #include "publisher/closing_threads.h"
 #include "publisher/file_thread.h"
 #include "publisher/lock_watch.h"
+#include "publisher/publisher_options.h"
 #include "publisher/publisher_set_up.h"
-#include "publisher/record_options.h"
 #include "publisher/roster_keeper.h"
 #include "publisher/service_thread.h"
 #include "publisher/session_start.h"
@@ -40,16 +38,6 @@ constexpr std::uint64_t kHeadStrideParts = 4;  // of the ring
 constexpr std::uint64_t kFillStepBytes = 256 * 1024;
 // A reader that has it waits for the one after it, which must have a stamp.
 constexpr Sequence kPublishedMax = kSequenceMax - 1;
-
-absl::Status make_absolute(std::string& path) {
-  if (path.empty()) return absl::OkStatus();
-  std::error_code error;
-  const auto absolute = std::filesystem::absolute(path, error);
-  if (error) return make_system_error(error.value(), absl::StrCat("resolving ", path));
-  path = absolute.lexically_normal().string();
-  if (path.size() > 1 && path.back() == '/') path.pop_back();
-  return absl::OkStatus();
-}
 
 absl::Status overlap() {
   return make_error(Errc::kMisuse,
@@ -427,12 +415,7 @@ absl::StatusOr<Publisher> Publisher::open(PublisherOptions options, Deadline dea
 }
 
 absl::StatusOr<Publisher> PublisherAccess::open(PublisherSetUp set_up) {
-  // bus.json and `sessions` are read by processes with other working directories.
-  for (std::string* const path :
-       {&set_up.directory, &set_up.journal_directory, &set_up.ring_directory}) {
-    if (absl::Status made = make_absolute(*path); !made.ok()) return made;
-  }
-  if (absl::Status agree = settle_record_options(set_up); !agree.ok()) return agree;
+  if (absl::Status valid = settle_options(set_up); !valid.ok()) return valid;
   if (set_up.log) set_up.log = set_up.log_mark.around(std::move(set_up.log));
   absl::StatusOr<StartedSession> session = start_session(set_up);
   if (!session.ok()) return session.status();

@@ -471,7 +471,7 @@ TEST_CASE("Options of a publisher that would be ignored are refused, and both ar
     PublisherSetUp without = options_for(directory);
     keep_no_journal(without);
     set(without);
-    CHECK(says(refusal(without), absl::StrCat(name, " is given and journal is false")));
+    CHECK(says(refusal(without), absl::StrCat(name, " requires a journal, but journal is false")));
   }
   PublisherSetUp without = options_for(directory);
   keep_no_journal(without);

@@ -1,12 +1,10 @@
 #include "publisher/session_start.h"
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <thread>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -19,7 +17,6 @@
 #include "os/posix_io.h"
 #include "os/start_thread.h"
 #include "os/system_error.h"
-#include "os/thread_placement.h"
 #include "os/uring_write_queue.h"
 #include "proto/control_frames.h"
 #include "proto/ring_words.h"
@@ -54,44 +51,6 @@ std::string clip(const std::string& text, std::size_t bytes_max) {
   return text.substr(0, end);
 }
 
-// An option that is of a journal alone and was set; nullptr: none.
-const char* set_option_of_journal(const PublisherOptions& options) {
-  const PublisherOptions unset;
-  if (options.resume) return "resume";
-  if (!options.journal_directory.empty()) return "journal_directory";
-  if (options.segment_bytes != unset.segment_bytes) return "segment_bytes";
-  if (options.sync_interval != unset.sync_interval) return "sync_interval";
-  if (options.retain_bytes != unset.retain_bytes) return "retain_bytes";
-  if (options.retain_age != unset.retain_age) return "retain_age";
-  if (options.on_journal_lag != unset.on_journal_lag) return "on_journal_lag";
-  if (options.on_journal_failure != unset.on_journal_failure) return "on_journal_failure";
-  return nullptr;
-}
-
-// What would be ignored is refused.
-absl::Status check_together(const PublisherOptions& options) {
-  for (const auto& [option, value, otherwise] :
-       {std::tuple("sync_interval", options.sync_interval, "on request"),
-        std::tuple("retain_age", options.retain_age, "never")}) {
-    if (value > std::chrono::nanoseconds::zero()) continue;
-    return make_error(
-        Errc::kInvalidArgument,
-        absl::StrCat(option, " is ", value.count(), " ns. Give a time above 0, or ", otherwise));
-  }
-  if (options.resume && options.source_offset != 0) {
-    return make_error(Errc::kInvalidArgument,
-                      "source_offset and resume are both given: with resume the journal says which "
-                      "record of the source comes first; leave one of them out");
-  }
-  const char* const set = options.journal ? nullptr : set_option_of_journal(options);
-  if (set == nullptr) return absl::OkStatus();
-  return make_error(Errc::kInvalidArgument,
-                    absl::StrCat(set,
-                                 " is given and journal is false: there is nothing for it to "
-                                 "say; leave ",
-                                 set, " out, or keep a journal"));
-}
-
 absl::Status check_length(const std::string& what, const std::string& path, std::size_t bytes_max) {
   if (path.size() <= bytes_max) return absl::OkStatus();
   return make_error(Errc::kPathTooLong,
@@ -99,9 +58,8 @@ absl::Status check_length(const std::string& what, const std::string& path, std:
                                  bytes_max, " that others can be told: choose a shorter one"));
 }
 
-// The starter's state, passed from step to step.
-// What a start makes besides the first segment: its sums and index, `retention`, bus.json,
-// metadata.dbn and what becomes them, the control socket.
+// A start makes these files besides the first segment: its sums and index, `retention`, bus.json and
+// metadata.dbn with their temporary names, and the control socket.
 constexpr std::uint64_t kSmallFilesBytes = 128 * 1024;
 constexpr std::uint64_t kSmallFiles = 10;
 
@@ -237,28 +195,9 @@ bool Starter::session_is_open() const {
 }
 
 absl::Status Starter::prepare() {
-  if (absl::Status together = check_together(options_); !together.ok()) return together;
-  if (absl::Status placed = check_placement(options_.threads); !placed.ok()) return placed;
-  if (options_.record_bytes < kRecordBytesMin || options_.record_bytes > kRecordBytesMax) {
-    return make_error(Errc::kRecordSize,
-                      absl::StrCat("records of ", options_.record_bytes, " bytes: a bus carries ",
-                                   kRecordBytesMin, " to ", kRecordBytesMax, " bytes"));
-  }
   geometry_.slot_bytes = slot_bytes_for(options_.record_bytes);
   geometry_.record_bytes = options_.record_bytes;
   geometry_.segment_slots = options_.segment_bytes / geometry_.slot_bytes;
-  if (options_.segment_bytes < kSegmentSlotBytesMin ||
-      options_.segment_bytes > kSegmentSlotBytesMax ||
-      !std::has_single_bit(options_.segment_bytes)) {
-    return make_error(
-        Errc::kInvalidArgument,
-        absl::StrCat("segment size ", options_.segment_bytes, ": give a power of two from ",
-                     kSegmentSlotBytesMin, " to ", kSegmentSlotBytesMax, " bytes"));
-  }
-  if (options_.capacity != 0) {
-    const absl::Status valid = check_capacity(options_.capacity, geometry_.slot_bytes);
-    if (!valid.ok()) return valid;
-  }
   session_.disk =
       options_.make_disk ? options_.make_disk() : std::make_unique<PosixDisk>(options_.group);
   if (absl::Status ready = register_membarrier_private(); !ready.ok()) return ready;
