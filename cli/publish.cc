@@ -53,26 +53,18 @@ constexpr char kPublishAbout[] =
 constexpr std::uint64_t kAwaitPollNs = 10'000'000;
 
 struct PublishOptions {
-  std::string bus;
+  PublisherOptions publisher;  // those that need no conversion
   std::string source;
   std::string pace = "max";
   std::uint64_t loop = 1;
-  bool resume = false;
   std::string on_new_source = "refuse";
   std::uint64_t await = 0;
   std::string schema;  // of a DBN source that mixes them
-  bool restamp = false;
-  std::uint64_t capacity = 0;
-  std::string ring_directory;
-  bool huge_pages = false;
   std::string journal;
-  std::uint64_t segment_bytes = PublisherOptions{}.segment_bytes;
   std::uint64_t sync_interval_ns = 10'000'000;  // 0: on request only
-  std::uint64_t retain_bytes = 0;
   std::string on_journal_lag = "wait";
   std::string on_journal_failure = "continue";
   std::string group;
-  ThreadPlacement threads;
   std::string of_journal;  // an option that was given and needs a journal
   std::uint64_t linger_ns = 0;
   bool summary = false;
@@ -136,37 +128,28 @@ absl::StatusOr<PublisherOptions> Publish::publisher_options() {
   absl::StatusOr<std::optional<unsigned>> gid = find_group(options_.group);
   if (!gid.ok()) return gid.status();
   const FeedDescription& feed = feed_->description();
-  PublisherOptions publisher;
-  publisher.directory = options_.bus;
+  PublisherOptions publisher = options_.publisher;
   publisher.schema = feed.records;
   publisher.schema_name = feed.schema;
   publisher.record_bytes = feed.record_bytes;
   publisher.metadata = feed.metadata;
   publisher.source_id = feed.source_id;
   publisher.source_fingerprint = fingerprint_;
-  publisher.resume = options_.resume;
-  if (options_.resume) {
+  if (publisher.resume) {
     publisher.on_resume = [this](const ResumePoint& point) { return resume(point); };
   } else {
     publisher.source_offset = feed_->first_position();
   }
-  publisher.capacity = options_.capacity;
-  publisher.ring_directory = options_.ring_directory;
-  publisher.huge_pages = options_.huge_pages;
   publisher.journal = options_.journal != "none";
   if (publisher.journal) publisher.journal_directory = options_.journal;
-  publisher.segment_bytes = options_.segment_bytes;
   publisher.sync_interval = options_.sync_interval_ns == 0
                                 ? kOnRequest
                                 : std::chrono::nanoseconds(options_.sync_interval_ns);
-  publisher.retain_bytes = options_.retain_bytes;
   publisher.on_journal_lag =
       options_.on_journal_lag == "shed" ? OnJournalLag::kShed : OnJournalLag::kWait;
   publisher.on_journal_failure =
       options_.on_journal_failure == "stop" ? OnJournalFailure::kStop : OnJournalFailure::kContinue;
   publisher.group = *gid;
-  publisher.restamped = options_.restamp;
-  publisher.threads = options_.threads;
   publisher.log = [](const LogEntry& entry) { say(entry); };  // from any of its threads
   return publisher;
 }
@@ -174,7 +157,8 @@ absl::StatusOr<PublisherOptions> Publish::publisher_options() {
 // A source that can be read again is identified by its content, so that a later --resume finds it.
 absl::Status Publish::identify_source() {
   // Passes over a journal differ where its retention has moved between them.
-  if (options_.resume && options_.loop != 1 && absl::StartsWith(options_.source, "journal:")) {
+  if (options_.publisher.resume && options_.loop != 1 &&
+      absl::StartsWith(options_.source, "journal:")) {
     return make_error(Errc::kInvalidArgument,
                       absl::StrCat("--resume: passes over ", options_.source,
                                    " cannot be continued, because a pass has only what the "
@@ -188,7 +172,7 @@ absl::Status Publish::identify_source() {
     return fingerprint.status();
   }
   if (errc_of(again) != Errc::kUnsupported) return again;
-  if (!options_.resume) return absl::OkStatus();
+  if (!options_.publisher.resume) return absl::OkStatus();
   return make_error(Errc::kInvalidArgument,
                     absl::StrCat("--resume: ", feed_->description().name,
                                  " is a stream, and cannot be compared with what the journal holds "
@@ -204,7 +188,8 @@ absl::StatusOr<std::uint64_t> Publish::resume(const ResumePoint& point) {
   if (!is_known && point.has_records && options_.on_new_source == "refuse") {
     return make_error(
         Errc::kInvalidArgument,
-        absl::StrCat("--resume: the journal of ", options_.bus, " holds nothing of ", source,
+        absl::StrCat("--resume: the journal of ", options_.publisher.directory,
+                     " holds nothing of ", source,
                      ". To publish all of it after the records in the journal, add "
                      "--on-new-source publish or remove --resume. To continue an earlier source, "
                      "give that one: its metadata and first record must be unchanged."));
@@ -244,8 +229,8 @@ absl::Status Publish::open() {
   feed_ = *std::move(feed);
   const FeedDescription& records = feed_->description();
   if (!records.remark.empty()) say(records.remark);
-  if (options_.restamp && records.records) restamped_.emplace(*records.records);
-  if (options_.restamp && (!restamped_ || !restamped_->can_stamp())) {
+  if (options_.publisher.restamped && records.records) restamped_.emplace(*records.records);
+  if (options_.publisher.restamped && (!restamped_ || !restamped_->can_stamp())) {
     return make_error(Errc::kInvalidArgument,
                       absl::StrCat("--restamp: records of schema ", records.schema,
                                    " have neither a time of publishing nor a ts_recv to set; "
@@ -266,13 +251,13 @@ absl::Status Publish::open() {
 
 void Publish::await_subscribers() {
   if (options_.await == 0) return;
-  notify_status(
-      absl::StrCat("waiting for ", count_text(options_.await, "subscriber"), " of ", options_.bus));
+  notify_status(absl::StrCat("waiting for ", count_text(options_.await, "subscriber"), " of ",
+                             options_.publisher.directory));
   while (publisher_->subscriber_count() < options_.await && !stop_requested()) {
     watchdog_.tick();
     sleep_unless_stopped(kAwaitPollNs);
   }
-  notify_status(absl::StrCat("publishing on ", options_.bus));
+  notify_status(absl::StrCat("publishing on ", options_.publisher.directory));
 }
 
 absl::Status Publish::publish(FeedBatch batch) {
@@ -351,7 +336,7 @@ int Publish::run() {
     // An open that times out waits for the disk, not for another process.
     return errc_of(opened) == Errc::kTimedOut ? kExitOther : code;
   }
-  notify_ready(absl::StrCat("publishing on ", options_.bus));
+  notify_ready(absl::StrCat("publishing on ", options_.publisher.directory));
   await_subscribers();
   const absl::Status played = play();
   progress_.clear();
@@ -388,7 +373,7 @@ void add_feed_options(CLI::App& command, PublishOptions& options) {
       ->check(whole_number(0))
       ->capture_default_str()
       ->type_name("N");
-  command.add_flag("--resume", options.resume,
+  command.add_flag("--resume", options.publisher.resume,
                    "continue the source after the records of it that the journal holds; a source "
                    "that differs from them, or a stream, is refused");
   CLI::Option* const resume = command.get_option("--resume");
@@ -412,7 +397,7 @@ void add_feed_options(CLI::App& command, PublishOptions& options) {
                   "either takes both")
       ->type_name("NAME");
   command.add_flag(
-      "--restamp", options.restamp,
+      "--restamp", options.publisher.restamped,
       "set the records' time of publishing, or else ts_recv, for --measure and tail --latency");
   command
       .add_option("--linger", options.linger_ns,
@@ -424,16 +409,16 @@ void add_feed_options(CLI::App& command, PublishOptions& options) {
 
 void add_ring_options(CLI::App& command, PublishOptions& options) {
   command
-      .add_option("--capacity", options.capacity,
+      .add_option("--capacity", options.publisher.capacity,
                   "slots of the ring, a power of two (default: what fits, up to 1048576)")
       ->check(whole_number(1))
       ->type_name("SLOTS");
   command
-      .add_option("--ring-dir", options.ring_directory,
+      .add_option("--ring-dir", options.publisher.ring_directory,
                   "directory on tmpfs for the ring file (default: the bus directory if it is on "
                   "tmpfs, else a private directory in /dev/shm)")
       ->type_name("DIR");
-  command.add_flag("--huge-pages", options.huge_pages,
+  command.add_flag("--huge-pages", options.publisher.huge_pages,
                    "use huge pages for the ring; fail if there are none");
   command.add_option("--group", options.group, "group whose members may read the bus")
       ->check(not_empty())
@@ -447,7 +432,7 @@ void add_journal_options(CLI::App& command, PublishOptions& options) {
                   "directory of the journal (default: in the bus directory), or none")
       ->type_name("DIR|none");
   command
-      .add_option("--segment-bytes", options.segment_bytes,
+      .add_option("--segment-bytes", options.publisher.segment_bytes,
                   "bytes of records in one journal file, a power of two")
       ->transform(size_in_bytes(1))
       ->capture_default_str()
@@ -459,7 +444,7 @@ void add_journal_options(CLI::App& command, PublishOptions& options) {
       ->transform(as_duration_ns({.word = "on-request", .word_ns = 0}))
       ->type_name("DURATION|on-request");
   command
-      .add_option("--retain-bytes", options.retain_bytes,
+      .add_option("--retain-bytes", options.publisher.retain_bytes,
                   "remove the oldest journal files beyond this many bytes, of all journals "
                   "together (default: keep all)")
       ->transform(size_in_bytes(0))
@@ -483,11 +468,11 @@ void add_journal_options(CLI::App& command, PublishOptions& options) {
 void add_publish(CLI::App& app, Run& run) {
   auto options = std::make_shared<PublishOptions>();
   CLI::App& command = add_command(app, "publish", kPublishAbout);
-  add_bus_option(command, options->bus);
+  add_bus_option(command, options->publisher.directory);
   add_feed_options(command, *options);
   add_ring_options(command, *options);
   add_journal_options(command, *options);
-  add_thread_options(command, options->threads);
+  add_thread_options(command, options->publisher.threads);
   command.add_flag("--summary", options->summary,
                    "print one line of JSON on standard output at the end");
   add_config_option(command);
