@@ -99,7 +99,7 @@ std::vector<EventInfoFrame> events_of_start(const StartedSession& session) {
   EventInfoFrame& began = events.emplace_back(make_frame<EventInfoFrame>(FrameType::kEventInfo));
   began.kind = BusEventKind::kSession;
   began.pid = static_cast<std::uint32_t>(getpid());
-  began.position = session.first();
+  began.position = session.begin.first;
   set_text(began.text, is_first     ? "first session"
                        : was_closed ? "the last session was closed"
                                     : "the last session was not closed");
@@ -109,9 +109,9 @@ std::vector<EventInfoFrame> events_of_start(const StartedSession& session) {
 }  // namespace
 
 struct Publisher::State : ControlledPublisher, detail::PublishPath {
-  PublisherSetUp options;
   StartedSession session;  // before the threads: they borrow from it
-  LockWatch lock_watch;    // of the session's locks
+  const PublisherSetUp& options = *session.options;
+  LockWatch lock_watch;  // of the session's locks
   RosterKeeper roster;
   const ProcessNamespaces namespaces = own_namespaces();
   std::unique_ptr<FileThread> file_thread;  // null without a journal
@@ -137,13 +137,12 @@ struct Publisher::State : ControlledPublisher, detail::PublishPath {
 
   ForkWatch fork;
 
-  State(PublisherSetUp given, StartedSession started)
+  explicit State(StartedSession started)
       : PublishPath{writer_of(*started.ring),
-                    started.first() - 1,
+                    started.begin.first - 1,
                     kPublishedMax,
                     {},
                     started.ring->header().record_bytes},
-        options(std::move(given)),
         session(std::move(started)),
         lock_watch(session.locks, [this](const LogEntry& entry) { log(entry); }),
         roster(options.directory, options.group, options.threads, session.roster, session.expected,
@@ -189,9 +188,7 @@ struct Publisher::State : ControlledPublisher, detail::PublishPath {
   void prune_wanted(Sequence below) override;
   std::optional<Errc> prune_result() override;
   void on_heartbeat(std::uint64_t now_ns) override;
-  void log(const LogEntry& entry) const override {
-    if (options.log) options.log(entry);
-  }
+  void log(const LogEntry& entry) const override { options.log(entry); }
 
   absl::Status start_threads();
   void watch_files(std::uint64_t now_ns);
@@ -250,8 +247,8 @@ absl::Status Publisher::State::start_threads() {
 // it.
 bool Publisher::State::fill_ring() {
   const bool failed =
-      !session.fill->step(kFillStepBytes).ok();  // then pages come when they are used
-  if (!failed && session.fill->left() > 0) return true;
+      !session.fill.step(kFillStepBytes).ok();  // then pages come when they are used
+  if (!failed && session.fill.left() > 0) return true;
   const RingHeader& ring = session.ring->header();
   session.queue->register_memory({session.ring->slots(), ring.capacity * ring.slot_bytes});
   return false;
@@ -414,22 +411,29 @@ absl::StatusOr<Publisher> Publisher::open(PublisherOptions options, Deadline dea
   return open_with_seams(std::move(set_up));
 }
 
-absl::StatusOr<Publisher> PublisherAccess::open(PublisherSetUp set_up) {
-  if (absl::Status valid = settle_options(set_up); !valid.ok()) return valid;
-  if (set_up.log) set_up.log = set_up.log_mark.around(std::move(set_up.log));
-  absl::StatusOr<StartedSession> session = start_session(set_up);
-  if (!session.ok()) return session.status();
-  const std::shared_ptr<Publisher::State> state(
-      new Publisher::State(std::move(set_up), *std::move(session)),
-      [](Publisher::State* made) { delete_unless_forked(made, made->fork); });
-  sessions_closing();  // makes what it counts in before any fork could come upon it half made
-  if (state->options.on_step) state->options.on_step("open-socket");
-  if (absl::Status started = state->start_threads(); !started.ok()) {
-    state->begin_close();
-    state->close();
-    return started;
+// What the library may do with a Publisher, and nobody else.
+struct PublisherAccess {
+  static absl::StatusOr<Publisher> open(StartedSession session) {
+    const std::shared_ptr<Publisher::State> state(
+        new Publisher::State(std::move(session)),
+        [](Publisher::State* made) { delete_unless_forked(made, made->fork); });
+    sessions_closing();  // makes what it counts in before any fork could come upon it half made
+    state->options.on_step("open-socket");
+    if (absl::Status started = state->start_threads(); !started.ok()) {
+      state->begin_close();
+      state->close();
+      return started;
+    }
+    return Publisher(state);
   }
-  return Publisher(state);
+};
+
+absl::StatusOr<Publisher> open_with_seams(PublisherSetUp set_up) {
+  if (absl::Status valid = settle_options(set_up); !valid.ok()) return valid;
+  set_up.log = set_up.log_mark.around(std::move(set_up.log));
+  absl::StatusOr<StartedSession> session = start_session(std::move(set_up));
+  if (!session.ok()) return session.status();
+  return PublisherAccess::open(*std::move(session));
 }
 
 Publisher::Publisher(std::shared_ptr<State> state)
@@ -610,9 +614,7 @@ void Publisher::State::begin_close() {
 
 // By one thread, once.
 void Publisher::State::close() {
-  const auto step = [this](const char* name) {
-    if (options.on_step) options.on_step(name);
-  };
+  const auto& step = options.on_step;
   step("close-journal");
   if (file_thread != nullptr) close_result = file_thread->close();
   step("close-ring");
@@ -705,7 +707,7 @@ std::uint32_t Publisher::record_bytes() const {
   return state_->writer.record_bytes();
 }
 Sequence Publisher::first() const {
-  return state_->session.first();
+  return state_->session.begin.first;
 }
 Sequence Publisher::head() const {
   return state_->fork.in_child() ? state_->head : load_head(state_->words());
@@ -726,7 +728,7 @@ LastSession Publisher::last_session() const {
   return last;
 }
 std::uint64_t Publisher::source_offset() const {
-  return state_->session.source_offset;
+  return state_->session.begin.source_offset;
 }
 std::size_t Publisher::subscriber_count() const {
   return state_->fork.in_child() ? 0 : state_->service_thread->subscriber_count();

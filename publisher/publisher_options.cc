@@ -145,6 +145,7 @@ absl::Status requires_journal(const std::string& option, const std::string& why_
 }
 
 absl::Status settle_options(PublisherOptions& options) {
+  if (!options.log) options.log = [](const LogEntry&) {};
   // Processes with other working directories read bus.json and `sessions`.
   for (std::string* const path :
        {&options.directory, &options.journal_directory, &options.ring_directory}) {

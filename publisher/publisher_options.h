@@ -24,7 +24,7 @@ std::span<const JournalOption> journal_options();
 absl::Status requires_journal(const std::string& option, const std::string& why_none);
 
 // Checks the options and makes them agree. Paths become absolute. A description sets schema_name and
-// record_bytes, and a shipped schema gets its description.
+// record_bytes, and a shipped schema gets its description. `log` can be called.
 // Errors: kInvalidArgument, kLimit (the text of the description), kRecordSize, kNotFound (a relative
 // path without a working directory), those of check_placement.
 absl::Status settle_options(PublisherOptions& options);

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <utility>
 
 #include "absl/status/statusor.h"
 #include "lapwing/publisher.h"
@@ -20,18 +19,11 @@ struct PublisherSetUp : PublisherOptions {
   // end.
   std::function<std::unique_ptr<Disk>()> make_disk = {};
   std::function<std::unique_ptr<WriteQueue>()> make_queue = {};
-  std::function<void(const char* step)> on_step = {};
+  std::function<void(const char* step)> on_step = [](const char*) {};
   LogHookMark log_mark = {};  // of `log`
 };
 
-// What the library may do with a Publisher, and nobody else.
-struct PublisherAccess {
-  static absl::StatusOr<Publisher> open(PublisherSetUp set_up);
-};
-
 // Publisher::open with its seams.
-inline absl::StatusOr<Publisher> open_with_seams(PublisherSetUp set_up) {
-  return PublisherAccess::open(std::move(set_up));
-}
+absl::StatusOr<Publisher> open_with_seams(PublisherSetUp set_up);
 
 }  // namespace lapwing

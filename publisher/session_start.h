@@ -1,8 +1,9 @@
-// From a bus directory to a session ready to publish: lock, settle the past, make the ring, begin.
+// From a bus directory to a session that is ready to publish.
 //
-// The order is that of docs/durability.md, and a publisher may be killed before or after each
-// step: the next start repeats what is needed. PublisherSetUp::on_step is called with each step's
-// name.
+// Each step takes the result of the step before and returns a type of its own, so a wrong order does
+// not compile. The order is that of docs/durability.md. A publisher may be killed before or after
+// each step: the next start repeats what is needed. PublisherSetUp::on_step is called with each
+// step's name.
 //
 // Thread safety: one thread.
 #pragma once
@@ -10,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,6 +21,8 @@
 #include "os/exclusive_lock.h"
 #include "os/io.h"
 #include "proto/control_frames.h"
+#include "proto/journal_format.h"
+#include "publisher/bus_places.h"
 #include "publisher/publisher_set_up.h"
 #include "snapshot/archive/archiver.h"
 #include "snapshot/bus_directory.h"
@@ -35,31 +39,65 @@ struct PastSession {
   std::uint32_t publisher_pid = 0;  // 0: not known
 };
 
-// What a started session owns; the publisher takes it over whole. Without a journal the pointers
-// that speak of one are null.
-struct StartedSession {
-  std::vector<ExclusiveLock> locks;  // of the bus, and of the journal where it lies elsewhere
-  std::unique_ptr<Disk> bus_disk;    // of bus.json: keeps to the directory, wherever it is moved
+// The directories are there.
+struct Prepared {
+  explicit Prepared(PublisherSetUp given)
+      : options(std::make_unique<PublisherSetUp>(std::move(given))), places(*options) {}
+  std::unique_ptr<const PublisherSetUp> options;
+  BusPlaces places;
+  std::unique_ptr<Disk> bus_disk;  // of bus.json: keeps to the directory, wherever it is moved
   std::unique_ptr<Disk> disk;
-  std::unique_ptr<SessionLog> sessions;
-  std::unique_ptr<WriteQueue> queue;
-  std::unique_ptr<RingFile> ring;
-  std::optional<RingFill> fill;
-  std::unique_ptr<Archiver> archiver;
-  Settled settled;
-  PastSession past;
-  std::vector<SubscriberInfoFrame> expected;  // attached when the last session ended
-  Roster roster;                              // of this session, nobody attached
-  BusDescription description;
-  std::string announcement;  // the file; empty: it could not be made
-  std::uint64_t source_offset = 0;
-
-  Sequence first() const { return ring->header().session_first_sequence; }
 };
 
-// Every step up to, and not including, the control socket.
+// No other publisher is there, and none can start.
+struct Locked : Prepared {
+  explicit Locked(Prepared prepared) : Prepared(std::move(prepared)) {}
+  std::vector<ExclusiveLock> locks;  // of the bus, then of the journal if there is one
+};
+
+// The last session has ended, and it is decided what the new one continues.
+struct SettledBus : Locked {
+  explicit SettledBus(Locked locked) : Locked(std::move(locked)) {}
+  SessionEntry begin{};                  // of the new session; also without a journal
+  std::optional<Schema> schema;          // of the records
+  std::unique_ptr<SessionLog> sessions;  // null without a journal
+  Settled settled;
+  PastSession past;
+  Roster roster;                              // of the new session, without subscribers
+  std::vector<SubscriberInfoFrame> expected;  // attached when the last session ended
+};
+
+// The ring is allocated, and no other process has its path.
+struct WithRing : SettledBus {
+  WithRing(SettledBus bus, RingFile made)
+      : SettledBus(std::move(bus)),
+        ring(std::make_unique<RingFile>(std::move(made))),
+        fill(*ring) {}
+  std::unique_ptr<RingFile> ring;
+  RingFill fill;  // with a journal, the file thread does most of it
+};
+
+// The journal is open, and `sessions` lists the session. Without a journal the pointers are null.
+struct Begun : WithRing {
+  explicit Begun(WithRing made) : WithRing(std::move(made)) {}
+  BusDescription description;
+  std::unique_ptr<WriteQueue> queue;
+  std::unique_ptr<Archiver> archiver;
+};
+
+// bus.json names the ring. The publisher takes all of it over.
+struct StartedSession : Begun {
+  explicit StartedSession(Begun begun) : Begun(std::move(begun)) {}
+  std::string announcement;  // the file; empty: it could not be made
+};
+
+// The step that settles the last session (settle_step.cc). The others are in session_start.cc.
+absl::StatusOr<SettledBus> settle_bus(Locked locked);
+
+// Every step up to, and not including, the control socket. The options are settled
+// (publisher_options.h).
 // Errors: kInUse, kDamaged, kNoSpace, kNotPermitted, kInvalidArgument, kRecordSize, kSystem.
-absl::StatusOr<StartedSession> start_session(const PublisherSetUp& options);
+absl::StatusOr<StartedSession> start_session(PublisherSetUp options);
 
 // Removes the ring's name and, once it is empty, the directory that a start made for the rings of
 // this bus. The bus is still locked, so no other start is about to use that.
