@@ -53,9 +53,7 @@ std::span<const epoll_event> Watch::ready(std::span<epoll_event> room) const {
 // To set it anew also takes back that it is readable, so a moment that has passed is always set.
 void Watch::wake_at(std::uint64_t at_ns) {
   if (at_ns == 0 && wakes_at_ns_ == 0) return;
-  itimerspec when{};
-  when.it_value.tv_sec = static_cast<time_t>(at_ns / kNsPerSecond);
-  when.it_value.tv_nsec = static_cast<long>(at_ns % kNsPerSecond);
+  const itimerspec when{.it_interval = {}, .it_value = timespec_of(at_ns)};
   timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
   wakes_at_ns_ = at_ns;
 }

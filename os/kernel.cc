@@ -6,7 +6,6 @@
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -24,13 +23,6 @@ std::uint64_t now_ns(clockid_t clock) {
   clock_gettime(clock, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond +
          static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-timespec duration(std::uint64_t ns) {
-  timespec time{};
-  time.tv_sec = static_cast<time_t>(ns / kNsPerSecond);
-  time.tv_nsec = static_cast<long>(ns % kNsPerSecond);
-  return time;
 }
 
 int membarrier(int command) {
@@ -53,7 +45,7 @@ std::uint64_t wall_ns() {
 }
 
 void futex_wait(const std::uint32_t* word, std::uint32_t expected, std::uint64_t timeout_ns) {
-  const timespec timeout = duration(timeout_ns);
+  const timespec timeout = timespec_of(timeout_ns);
   // Not FUTEX_PRIVATE: the waker is another process.
   syscall(SYS_futex, word, FUTEX_WAIT, expected, &timeout, nullptr, 0);
 }
@@ -71,7 +63,7 @@ std::optional<std::size_t> futex_wait_any([[maybe_unused]] std::span<const Futex
     waiter.uaddr = reinterpret_cast<std::uintptr_t>(word.word);
     waiter.flags = FUTEX_32;
   }
-  const timespec until = duration(after_ns(monotonic_ns(), timeout_ns));
+  const timespec until = timespec_of(after_ns(monotonic_ns(), timeout_ns));
   const long woken = syscall(SYS_futex_waitv, waiters, count, 0, &until, CLOCK_MONOTONIC);
   if (woken >= 0) return static_cast<std::size_t>(woken);
   if (errno == ENOSYS || errno == EPERM) return std::nullopt;
@@ -87,14 +79,14 @@ int futex_wake_all(std::uint32_t* word) {
 }
 
 void wait_readable(int fd, std::uint64_t timeout_ns) {
-  const timespec timeout = duration(timeout_ns);
+  const timespec timeout = timespec_of(timeout_ns);
   pollfd entry{fd, POLLIN, 0};
   ppoll(&entry, 1, &timeout, nullptr);
 }
 
 void wait_any_readable(std::span<pollfd> entries, std::uint64_t until_ns) {
   const std::uint64_t now = monotonic_ns();
-  const timespec timeout = duration(until_ns > now ? until_ns - now : 0);
+  const timespec timeout = timespec_of(until_ns > now ? until_ns - now : 0);
   ppoll(entries.data(), entries.size(), &timeout, nullptr);
 }
 

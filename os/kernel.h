@@ -5,6 +5,7 @@
 #pragma once
 
 #include <poll.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -31,6 +32,10 @@ constexpr std::uint64_t ns_of(std::chrono::nanoseconds duration) {
 
 constexpr double seconds_of(std::uint64_t ns) {
   return static_cast<double>(ns) / double{kNsPerSecond};
+}
+
+constexpr timespec timespec_of(std::uint64_t ns) {
+  return {static_cast<time_t>(ns / kNsPerSecond), static_cast<long>(ns % kNsPerSecond)};
 }
 
 // now_ns + ns, or the end of time.

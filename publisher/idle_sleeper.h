@@ -54,9 +54,7 @@ class IdleSleeper {
 
   // Waits for a signal for at most timeout_ns and drains the eventfd.
   void wait(std::uint64_t timeout_ns) const {
-    timespec timeout{};
-    timeout.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000);
-    timeout.tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000);
+    const timespec timeout = timespec_of(timeout_ns);
     pollfd poll_fd{fd_.get(), POLLIN, 0};
     if (ppoll(&poll_fd, 1, &timeout, nullptr) > 0) drain();
   }

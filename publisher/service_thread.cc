@@ -169,9 +169,7 @@ void ServiceThread::rest(std::uint64_t now_ns, std::uint64_t next_ns) {
 }
 
 void ServiceThread::wait(std::uint64_t timeout_ns) {
-  timespec timeout{};
-  timeout.tv_sec = static_cast<time_t>(timeout_ns / kNsPerSecond);
-  timeout.tv_nsec = static_cast<long>(timeout_ns % kNsPerSecond);
+  const timespec timeout = timespec_of(timeout_ns);
   // Not epoll_pwait2, which has the resolution, too: an older container refuses it.
   pollfd fds[] = {{server_->epoll_fd(), POLLIN, 0}, {sleeper_.fd(), POLLIN, 0}};
   if (ppoll(fds, 2, &timeout, nullptr) > 0) sleeper_.drain();

@@ -342,9 +342,7 @@ absl::Status ControlClient::wait_for(short events, std::uint64_t deadline_ns) {
   for (;;) {
     const std::uint64_t now = monotonic_ns();
     const std::uint64_t left_ns = deadline_ns > now ? deadline_ns - now : 0;
-    timespec timeout{};
-    timeout.tv_sec = static_cast<time_t>(left_ns / kNsPerSecond);
-    timeout.tv_nsec = static_cast<long>(left_ns % kNsPerSecond);
+    const timespec timeout = timespec_of(left_ns);
     pollfd entry{fd_.get(), events, 0};
     const int ready = ppoll(&entry, 1, &timeout, nullptr);
     if (ready > 0) return absl::OkStatus();

@@ -17,7 +17,6 @@ namespace {
 
 constexpr char kRecorded[] = "recorded";
 constexpr char kRecordedTimes[] = "recorded*";
-constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr double kScheduleNsMax = 4e18;  // 126 years: beyond, a schedule stands still
 
 std::uint64_t schedule_ns(double ns) {
@@ -49,9 +48,7 @@ std::uint64_t SystemPaceClock::now_ns() {
 }
 
 void SystemPaceClock::sleep_until_ns(std::uint64_t until_ns) {
-  timespec until{};
-  until.tv_sec = static_cast<time_t>(until_ns / kSecondNs);
-  until.tv_nsec = static_cast<long>(until_ns % kSecondNs);
+  const timespec until = timespec_of(until_ns);
   // A signal ends it early, so that the caller looks at `stopped`.
   ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
 }
