@@ -8,15 +8,10 @@
 #include "bus/control/socket.h"
 #include "bus/ring_directory.h"
 #include "lapwing/error.h"
+#include "os/path.h"
 #include "os/system_error.h"
 
 namespace lapwing {
-
-std::string last_component(const std::string& directory) {
-  std::filesystem::path path = std::filesystem::path(directory).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
-  return path.filename().string();
-}
 
 std::string BusPlaces::journal_root() const {
   return options_.journal_directory.empty()
@@ -40,7 +35,7 @@ absl::StatusOr<std::string> BusPlaces::ring_home_in(const std::string& parent) c
   const std::string full = std::filesystem::canonical(options_.directory, error).string();
   if (error)
     return make_system_error(error.value(), absl::StrCat("resolving ", options_.directory));
-  return absl::StrCat(parent, "/", last_component(full), "-",
+  return absl::StrCat(parent, "/", name_in_directory(full), "-",
                       absl::Hex(XXH3_64bits(full.data(), full.size()), absl::kZeroPad16));
 }
 

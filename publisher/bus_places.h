@@ -55,7 +55,4 @@ class BusPlaces {
   mutable std::optional<std::string> described_home_;  // as bus.json was before this start
 };
 
-// What a directory is called.
-std::string last_component(const std::string& directory);
-
 }  // namespace lapwing

@@ -12,6 +12,7 @@
 #include "os/file_lock.h"
 #include "os/file_space.h"
 #include "os/kernel.h"
+#include "os/path.h"
 #include "os/posix_io.h"
 #include "os/start_thread.h"
 #include "os/system_error.h"
@@ -143,7 +144,7 @@ absl::StatusOr<RingFile> create_ring(const SettledBus& settled) {
   spec.record_bytes = options.record_bytes;
   spec.capacity = options.capacity;
   spec.schema = {options.schema_name, settled.begin.schema_hash};
-  spec.bus_name = clip(options.name.empty() ? last_component(options.directory) : options.name,
+  spec.bus_name = clip(options.name.empty() ? name_in_directory(options.directory) : options.name,
                        sizeof RingHeader::bus_name - 1);
   spec.journal_id = settled.begin.journal_id;
   spec.session_id = settled.begin.session_id;
