@@ -1,7 +1,5 @@
 #include "lapwing/publisher.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <tuple>
@@ -9,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "bus/control/controlled_publisher.h"
 #include "bus/ring_writer.h"
 #include "lapwing/detail/publish_path.h"
 #include "os/deadline.h"
@@ -18,16 +15,12 @@
 #include "proto/busy_flag.h"
 #include "proto/control_frames.h"
 #include "proto/ring_counters.h"
-#include "proto/schema_label.h"
 #include "proto/text_field.h"
 #include "publisher/announcement.h"
 #include "publisher/closing_threads.h"
-#include "publisher/file_thread.h"
-#include "publisher/lock_watch.h"
+#include "publisher/publisher_control.h"
 #include "publisher/publisher_options.h"
 #include "publisher/publisher_set_up.h"
-#include "publisher/roster_keeper.h"
-#include "publisher/service_thread.h"
 #include "publisher/session_start.h"
 #include "snapshot/schema/first_difference.h"
 
@@ -35,7 +28,6 @@ namespace lapwing {
 namespace {
 
 constexpr std::uint64_t kHeadStrideParts = 4;  // of the ring
-constexpr std::uint64_t kFillStepBytes = 256 * 1024;
 // A reader that has it waits for the one after it, which must have a stamp.
 constexpr Sequence kPublishedMax = kSequenceMax - 1;
 
@@ -48,20 +40,6 @@ absl::Status called_from_log() {
   return make_error(Errc::kMisuse,
                     "called from the log hook of this publisher: the call would wait for the "
                     "thread that runs the hook. Call it from another thread");
-}
-
-// How a session ended that was not closed, for monitors.
-const char* meaning_of(SessionEnd end) {
-  switch (end) {
-    case SessionEnd::kRecovered:
-      return "its records were recovered from the ring";
-    case SessionEnd::kCut:
-      return "its ring is gone: records after the last sync may be lost";
-    case SessionEnd::kFailed:
-      return "its journal had failed";
-    default:
-      return "";
-  }
 }
 
 SubscriberInfo info_of(const SubscriberInfoFrame& frame) {
@@ -83,39 +61,13 @@ SubscriberInfo info_of(const SubscriberInfoFrame& frame) {
   return info;
 }
 
-// What monitors should know of the session before this one, and that this one begins.
-std::vector<EventInfoFrame> events_of_start(const StartedSession& session) {
-  std::vector<EventInfoFrame> events;
-  const PastSession& past = session.past;
-  const bool is_first = !past.end;
-  const bool was_closed = past.end == SessionEnd::kClosed || past.end == SessionEnd::kUpstream;
-  if (!is_first && !was_closed) {
-    EventInfoFrame& killed = events.emplace_back(make_frame<EventInfoFrame>(FrameType::kEventInfo));
-    killed.kind = BusEventKind::kKilled;
-    killed.pid = past.publisher_pid;
-    killed.position = past.last;
-    set_text(killed.text, std::string(meaning_of(*past.end)));
-  }
-  EventInfoFrame& began = events.emplace_back(make_frame<EventInfoFrame>(FrameType::kEventInfo));
-  began.kind = BusEventKind::kSession;
-  began.pid = static_cast<std::uint32_t>(getpid());
-  began.position = session.begin.first;
-  set_text(began.text, is_first     ? "first session"
-                       : was_closed ? "the last session was closed"
-                                    : "the last session was not closed");
-  return events;
-}
-
 }  // namespace
 
-struct Publisher::State : ControlledPublisher, detail::PublishPath {
+struct Publisher::State : detail::PublishPath {
   StartedSession session;  // before the threads: they borrow from it
   const PublisherSetUp& options = *session.options;
-  LockWatch lock_watch;  // of the session's locks
-  RosterKeeper roster;
-  const ProcessNamespaces namespaces = own_namespaces();
-  std::unique_ptr<FileThread> file_thread;  // null without a journal
-  std::unique_ptr<ServiceThread> service_thread;
+  JournalGate gate;  // outlives the file thread: interrupt() rings it at any time
+  PublisherControl control;
 
   // The publishing thread's own, with PublishPath.
   // A batch moves head at least this often (stamp_is_corrupt in proto/slot_stamp.h asks for it).
@@ -127,7 +79,6 @@ struct Publisher::State : ControlledPublisher, detail::PublishPath {
   PublisherCounters counters;
   Durations stalls;
   InterruptFlag interrupted;
-  JournalGate gate;  // here and not in the file thread: interrupt() rings it at any time
 
   // The end: begun by the publishing thread, done by another one.
   bool closing = false;
@@ -144,11 +95,11 @@ struct Publisher::State : ControlledPublisher, detail::PublishPath {
                     {},
                     started.ring->header().record_bytes},
         session(std::move(started)),
-        lock_watch(session.locks, [this](const LogEntry& entry) { log(entry); }),
-        roster(options.directory, options.group, options.threads, session.roster, session.expected,
-               [this](const LogEntry& entry) { log(entry); }),
+        control(session, gate, attention),
         head_stride(session.ring->header().capacity / kHeadStrideParts),
-        fork(*this, "publisher") {}
+        fork(*this, "publisher") {
+    if (file_thread() != nullptr) limit = gate_limit();
+  }
 
   // The publish path comes to its cold parts, which look at `fork` first.
   void on_child() noexcept {
@@ -182,16 +133,8 @@ struct Publisher::State : ControlledPublisher, detail::PublishPath {
 
   RingWords& words() { return session.ring->words(); }
 
-  // ControlledPublisher, on the service thread; log() on any.
-  WelcomeFrame welcome() override;
-  void flush_wanted(Sequence through) override;
-  void prune_wanted(Sequence below) override;
-  std::optional<Errc> prune_result() override;
-  void on_heartbeat(std::uint64_t now_ns) override;
-  void log(const LogEntry& entry) const override { options.log(entry); }
+  FileThread* file_thread() const { return control.file_thread(); }
 
-  absl::Status start_threads();
-  void watch_files(std::uint64_t now_ns);
   // How many of the next `wanted` records the journal has let in already.
   std::uint64_t allowed(std::uint64_t wanted) const {
     const std::uint64_t room = limit > head ? limit - head : 0;
@@ -208,7 +151,6 @@ struct Publisher::State : ControlledPublisher, detail::PublishPath {
   absl::Status check_type(const Schema& given) const;
   Sequence gate_limit() const { return std::min(gate.limit(), kPublishedMax); }
   Sequence publish_by_call(Sequence n, const std::byte* record);
-  bool fill_ring();
   Sequence publish_beyond_limit(Sequence n, const std::byte* record, Deadline deadline);
   void store_run(const std::byte* record, std::uint64_t count);
   bool admit(Sequence n, Deadline deadline);
@@ -220,87 +162,6 @@ struct Publisher::State : ControlledPublisher, detail::PublishPath {
   void close();
   absl::Status remove_names();
 };
-
-absl::Status Publisher::State::start_threads() {
-  if (session.archiver != nullptr) {
-    FileThread::Hooks hooks;
-    hooks.log = [this](const LogEntry& entry) { log(entry); };
-    hooks.on_progress = [this] { service_thread->progress(); };
-    hooks.fill_ring = [this] { return fill_ring(); };
-    hooks.on_turn = [this](std::uint64_t now_ns) { watch_files(now_ns); };
-    file_thread = std::make_unique<FileThread>(
-        std::move(session.archiver), words(), session.ring->header().capacity,
-        options.on_journal_failure == OnJournalFailure::kStop, gate, attention, std::move(hooks));
-    limit = gate_limit();
-  }
-  service_thread = std::make_unique<ServiceThread>(
-      ServerOptions{.path = absl::StrCat(options.directory, "/", kControlSocketName),
-                    .group = options.group,
-                    .expected = session.expected,
-                    .events = events_of_start(session)},
-      *session.ring, *this, attention);
-  if (absl::Status started = service_thread->start(options.threads); !started.ok()) return started;
-  return file_thread != nullptr ? file_thread->start(options.threads) : absl::OkStatus();
-}
-
-// The file thread calls this. The memory is registered at the end, because registration faults in all of
-// it.
-bool Publisher::State::fill_ring() {
-  const bool failed =
-      !session.fill.step(kFillStepBytes).ok();  // then pages come when they are used
-  if (!failed && session.fill.left() > 0) return true;
-  const RingHeader& ring = session.ring->header();
-  session.queue->register_memory({session.ring->slots(), ring.capacity * ring.slot_bytes});
-  return false;
-}
-
-void Publisher::State::flush_wanted(Sequence through) {
-  if (file_thread == nullptr) return;
-  file_thread->request_flush(FileThread::Asker::kServiceThread, through);
-}
-
-void Publisher::State::prune_wanted(Sequence below) {
-  if (file_thread != nullptr) file_thread->request_prune(below);
-}
-
-std::optional<Errc> Publisher::State::prune_result() {
-  return file_thread != nullptr ? file_thread->prune_result() : Errc::kNoJournal;
-}
-
-// The service thread waits for no file; without a file thread there is nobody else to look.
-void Publisher::State::on_heartbeat(std::uint64_t now_ns) {
-  if (file_thread == nullptr) watch_files(now_ns);
-}
-
-void Publisher::State::watch_files(std::uint64_t now_ns) {
-  lock_watch.look(now_ns);
-  if (roster.is_due(now_ns)) roster.keep(now_ns, service_thread->roster());
-}
-
-// Durable is read before head, so a client never sees durable beyond head.
-WelcomeFrame Publisher::State::welcome() {
-  const RingHeader& ring = session.ring->header();
-  WelcomeFrame frame = make_frame<WelcomeFrame>(FrameType::kWelcome);
-  const JournalCondition condition = load_journal_condition(words());
-  frame.durable = load_durable(words());
-  frame.head = load_head(words());
-  frame.session_id = ring.session_id;
-  frame.journal_id = ring.journal_id;
-  frame.session_first_sequence = ring.session_first_sequence;
-  frame.capacity = ring.capacity;
-  frame.slot_bytes = ring.slot_bytes;
-  frame.record_bytes = ring.record_bytes;
-  frame.has_journal = ring.has_journal;
-  frame.journal_state = static_cast<std::uint32_t>(condition.state);
-  frame.journal_errno = condition.sys_errno;
-  set_schema(frame, get_schema(ring));
-  set_text(frame.bus_name, session.description.name);
-  set_text(frame.ring_path, session.ring->path());
-  set_text(frame.journal_path, session.description.journal_root);
-  frame.pid_namespace = namespaces.pid;
-  frame.time_namespace = namespaces.time;
-  return frame;
-}
 
 // Stores `count` records laid end to end and moves head over them.
 void Publisher::State::store_run(const std::byte* record, std::uint64_t count) {
@@ -328,14 +189,14 @@ bool Publisher::State::admit(Sequence n, Deadline deadline) {
     limit = 0;
     return false;
   }
-  if (file_thread == nullptr) {
+  if (file_thread() == nullptr) {
     limit = kPublishedMax;
     return true;
   }
   limit = gate_limit();
   if (n <= limit) return true;
   if (options.on_journal_lag == OnJournalLag::kShed) {
-    file_thread->shed();
+    file_thread()->shed();
   } else {
     ++counters.journal_stalls;
   }
@@ -344,7 +205,7 @@ bool Publisher::State::admit(Sequence n, Deadline deadline) {
 
 bool Publisher::State::wait_for_journal(Sequence n, Deadline deadline) {
   const std::uint64_t began_ns = monotonic_ns();
-  file_thread->sleeper().signal();
+  file_thread()->sleeper().signal();
   WaitingCall call(*this);
   if (!call.is_first()) {
     last_error = overlap();
@@ -369,7 +230,7 @@ bool Publisher::State::wait_for_journal(Sequence n, Deadline deadline) {
   }
   call.end(gate_limit());
   if (!gate.ended()) return true;
-  last_error = status = file_thread->failure();
+  last_error = status = file_thread()->failure();
   call.end(0);
   return false;
 }
@@ -395,11 +256,11 @@ Sequence Publisher::State::attend() {
   const std::uint32_t bits = attention.take();
   counters.idle_wakes += static_cast<std::uint64_t>(std::popcount(bits));
   store_count(words().idle_wakes, counters.idle_wakes);
-  if ((bits & kServiceSleeper) != 0) service_thread->sleeper().signal();
+  if ((bits & kServiceSleeper) != 0) control.service_thread().sleeper().signal();
   if ((bits & kFileSleeper) == 0) return head;
-  file_thread->sleeper().signal();
+  file_thread()->sleeper().signal();
   if (!gate.ended()) return head;
-  status = file_thread->failure();
+  status = file_thread()->failure();
   limit = 0;
   return head;
 }
@@ -419,7 +280,7 @@ struct PublisherAccess {
         [](Publisher::State* made) { delete_unless_forked(made, made->fork); });
     sessions_closing();  // makes what it counts in before any fork could come upon it half made
     state->options.on_step("open-socket");
-    if (absl::Status started = state->start_threads(); !started.ok()) {
+    if (absl::Status started = state->control.start(); !started.ok()) {
       state->begin_close();
       state->close();
       return started;
@@ -590,16 +451,16 @@ absl::Status Publisher::flush(Deadline deadline) {
   State& state = *state_;
   if (state.fork.in_child()) return state.fork.error();
   if (state.closing) return state.status;
-  if (state.file_thread == nullptr) {
+  if (state.file_thread() == nullptr) {
     return make_error(Errc::kNoJournal, "this bus keeps no journal: nothing can be made durable");
   }
   State::WaitingCall call(state);
   if (!call.is_first()) return overlap();
-  state.file_thread->request_flush(FileThread::Asker::kPublishingThread, state.head);
+  state.file_thread()->request_flush(FileThread::Asker::kPublishingThread, state.head);
   for (;;) {
     const std::uint32_t bell = state.gate.bell();
     if (durable() >= state.head) return absl::OkStatus();
-    if (journal().state != JournalState::kGood) return state.file_thread->failure();
+    if (journal().state != JournalState::kGood) return state.file_thread()->failure();
     if (absl::Status why = state.why_not_to_wait(deadline); !why.ok()) return why;
     state.gate.wait(bell, deadline.monotonic_ns());
   }
@@ -616,18 +477,15 @@ void Publisher::State::begin_close() {
 void Publisher::State::close() {
   const auto& step = options.on_step;
   step("close-journal");
-  if (file_thread != nullptr) close_result = file_thread->close();
+  close_result = control.close_journal();
   step("close-ring");
   store_ring_state(words(), RingState::kClosed);
   step("close-socket");
-  if (service_thread != nullptr) {
-    service_thread->close();
-    roster.close(service_thread->roster(), load_head(words()));
-  }
+  control.close_socket();
   step("unlink-ring");
   close_result.Update(remove_names());
   // The write queue holds the lock too (see make_write_queue), so it goes first.
-  file_thread.reset();
+  control.release_journal();
   session.queue.reset();
   // Given up and not only closed: the kernel may still be ending the queue, and a child that was just
   // forked still has its copies.
@@ -663,8 +521,8 @@ absl::Status Publisher::State::wait_for_close(Deadline deadline) {
 // A journal that has failed and whose end could not be recorded leaves its ring: page 1 says what
 // `sessions` does not, and the next start goes by it.
 absl::Status Publisher::State::remove_names() {
-  if (file_thread != nullptr && !file_thread->end_recorded()) {
-    log(log_entry(
+  if (!control.end_recorded()) {
+    control.log(log_entry(
         LogEvent::kRingStays,
         absl::StrCat("the ring file ", session.ring->path(),
                      " stays: it alone says how this session ended; the next start reads it"),
@@ -676,7 +534,7 @@ absl::Status Publisher::State::remove_names() {
       write_bus_description(*session.bus_disk, options.directory, session.description);
   result.Update(remove_ring(*session.ring));
   if (const absl::Status withdrawn = withdraw_from_machine(session.announcement); !withdrawn.ok()) {
-    log(log_entry(LogEvent::kNotAnnounced, std::string(withdrawn.message())));
+    control.log(log_entry(LogEvent::kNotAnnounced, std::string(withdrawn.message())));
   }
   return result;
 }
@@ -690,7 +548,8 @@ absl::Status Publisher::close(Deadline deadline) {
     const auto work = [state = state_] {
       state->close();
       if (state->left.is_set() && !state->close_result.ok()) {
-        state->log(log_entry(LogEvent::kCloseFailed, std::string(state->close_result.message())));
+        state->control.log(
+            log_entry(LogEvent::kCloseFailed, std::string(state->close_result.message())));
       }
     };
     run_closing(work, state_->options.threads);
@@ -731,7 +590,7 @@ std::uint64_t Publisher::source_offset() const {
   return state_->session.begin.source_offset;
 }
 std::size_t Publisher::subscriber_count() const {
-  return state_->fork.in_child() ? 0 : state_->service_thread->subscriber_count();
+  return state_->fork.in_child() ? 0 : state_->control.service_thread().subscriber_count();
 }
 JournalCondition Publisher::journal() const {
   if (state_->fork.in_child()) return {};
@@ -740,14 +599,14 @@ JournalCondition Publisher::journal() const {
 
 PublisherCounters Publisher::counters() const {
   PublisherCounters counters = state_->counters;
-  counters.doorbells = state_->service_thread->doorbells();
+  counters.doorbells = state_->control.service_thread().doorbells();
   return counters;
 }
 
 std::vector<SubscriberInfo> Publisher::subscribers() const {
   std::vector<SubscriberInfo> list;
   if (state_->fork.in_child()) return list;  // the service thread may have held its lock
-  for (const SubscriberInfoFrame& frame : state_->service_thread->subscribers()) {
+  for (const SubscriberInfoFrame& frame : state_->control.service_thread().subscribers()) {
     list.push_back(info_of(frame));
   }
   return list;
