@@ -8,39 +8,20 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/ring_writer.h"
-#include "lapwing/detail/publish_path.h"
-#include "os/deadline.h"
 #include "os/file_lock.h"
 #include "os/fork.h"
-#include "proto/busy_flag.h"
-#include "proto/control_frames.h"
-#include "proto/ring_counters.h"
 #include "proto/text_field.h"
 #include "publisher/announcement.h"
 #include "publisher/closing_threads.h"
+#include "publisher/gate_wait.h"
 #include "publisher/publisher_control.h"
 #include "publisher/publisher_options.h"
-#include "publisher/publisher_set_up.h"
-#include "publisher/session_start.h"
 #include "snapshot/schema/first_difference.h"
 
 namespace lapwing {
 namespace {
 
 constexpr std::uint64_t kHeadStrideParts = 4;  // of the ring
-// A reader that has it waits for the one after it, which must have a stamp.
-constexpr Sequence kPublishedMax = kSequenceMax - 1;
-
-absl::Status overlap() {
-  return make_error(Errc::kMisuse,
-                    "another call on this publisher is under way: one thread at a time");
-}
-
-absl::Status called_from_log() {
-  return make_error(Errc::kMisuse,
-                    "called from the log hook of this publisher: the call would wait for the "
-                    "thread that runs the hook. Call it from another thread");
-}
 
 SubscriberInfo info_of(const SubscriberInfoFrame& frame) {
   SubscriberInfo info;
@@ -64,21 +45,15 @@ SubscriberInfo info_of(const SubscriberInfoFrame& frame) {
 }  // namespace
 
 struct Publisher::State : detail::PublishPath {
-  StartedSession session;  // before the threads: they borrow from it
-  const PublisherSetUp& options = *session.options;
-  JournalGate gate;  // outlives the file thread: interrupt() rings it at any time
+  StartedSession session;  // before the parts, which borrow from it
+  JournalGate gate;        // outlives the file thread: interrupt() rings it at any time
   PublisherControl control;
-
+  GateWait waits;
   // The publishing thread's own, with PublishPath.
-  // A batch moves head at least this often (stamp_is_corrupt in proto/slot_stamp.h asks for it).
-  std::uint64_t head_stride;
-  absl::Status status;
-  absl::Status last_error;
+  // A batch moves head at least this often (stamp_is_corrupt in proto/slot_stamp.h requires it).
+  const std::uint64_t head_stride;
   std::vector<std::uint32_t> checked_tags;  // of the described types that fit this bus
-  BusyFlag waiting;                         // taken: a call of publish(), flush() or close() waits
-  PublisherCounters counters;
-  Durations stalls;
-  InterruptFlag interrupted;
+  std::uint64_t idle_wakes = 0;
 
   // The end: begun by the publishing thread, done by another one.
   bool closing = false;
@@ -91,51 +66,23 @@ struct Publisher::State : detail::PublishPath {
   explicit State(StartedSession started)
       : PublishPath{writer_of(*started.ring),
                     started.begin.first - 1,
-                    kPublishedMax,
+                    0,
                     {},
                     started.ring->header().record_bytes},
         session(std::move(started)),
         control(session, gate, attention),
+        waits(session, *this, gate, control.file_thread()),
         head_stride(session.ring->header().capacity / kHeadStrideParts),
-        fork(*this, "publisher") {
-    if (file_thread() != nullptr) limit = gate_limit();
-  }
+        fork(*this, "publisher") {}
 
-  // The publish path comes to its cold parts, which look at `fork` first.
+  // The publish path comes to its cold parts, which check `fork` first.
   void on_child() noexcept {
     limit = 0;
     attention.raise(kServiceSleeper);
   }
 
-  // While one lasts, every other call finds `waiting` set, and publish() comes upon it since the
-  // limit is 0.
-  class WaitingCall {
-   public:
-    explicit WaitingCall(State& state) : state_(state), is_first_(state.waiting.try_take()) {
-      if (!is_first_) return;
-      limit_ = state.limit;
-      state.limit = 0;
-    }
-    ~WaitingCall() {
-      if (!is_first_) return;
-      state_.limit = limit_;
-      state_.waiting.release();
-    }
-    // False: another call waits.
-    bool is_first() const { return is_first_; }
-    void end(Sequence limit) { limit_ = limit; }
-
-   private:
-    State& state_;
-    const bool is_first_;
-    Sequence limit_ = 0;  // when it is over
-  };
-
-  RingWords& words() { return session.ring->words(); }
-
-  FileThread* file_thread() const { return control.file_thread(); }
-
-  // How many of the next `wanted` records the journal has let in already.
+  RingWords& words() const { return session.ring->words(); }
+  // How many of the next `wanted` records the journal has admitted already.
   std::uint64_t allowed(std::uint64_t wanted) const {
     const std::uint64_t room = limit > head ? limit - head : 0;
     return room < wanted ? room : wanted;
@@ -145,20 +92,16 @@ struct Publisher::State : detail::PublishPath {
     announce(n);
     return attention.is_raised() ? attend() : n;
   }
+  bool admit(Sequence n, Deadline deadline) { return !fork.in_child() && waits.admit(n, deadline); }
   Sequence publish(std::span<const std::byte> record, Deadline deadline);
   [[gnu::cold]] Errc why_not_published() const;
   [[gnu::cold]] Sequence refuse_size(std::size_t bytes);
   absl::Status check_type(const Schema& given) const;
-  Sequence gate_limit() const { return std::min(gate.limit(), kPublishedMax); }
   Sequence publish_by_call(Sequence n, const std::byte* record);
   Sequence publish_beyond_limit(Sequence n, const std::byte* record, Deadline deadline);
   void store_run(const std::byte* record, std::uint64_t count);
-  bool admit(Sequence n, Deadline deadline);
-  bool wait_for_journal(Sequence n, Deadline deadline);
-  absl::Status why_not_to_wait(Deadline deadline);
   [[gnu::cold]] Sequence attend();
   void begin_close();
-  absl::Status wait_for_close(Deadline deadline);
   void close();
   absl::Status remove_names();
 };
@@ -172,96 +115,17 @@ void Publisher::State::store_run(const std::byte* record, std::uint64_t count) {
   writer.move_head(head);
 }
 
-// Cold: n is beyond the limit that was last seen. True if n may be written now.
-bool Publisher::State::admit(Sequence n, Deadline deadline) {
-  if (fork.in_child()) return false;
-  if (waiting.is_taken()) {
-    last_error = overlap();
-    return false;
-  }
-  last_error = status;
-  if (!status.ok()) return false;
-  if (n > kPublishedMax) {
-    last_error = status =
-        make_error(Errc::kLimit, absl::StrCat("sequence ", kPublishedMax,
-                                              " is the last that a bus can have: begin "
-                                              "another bus"));
-    limit = 0;
-    return false;
-  }
-  if (file_thread() == nullptr) {
-    limit = kPublishedMax;
-    return true;
-  }
-  limit = gate_limit();
-  if (n <= limit) return true;
-  if (options.on_journal_lag == OnJournalLag::kShed) {
-    file_thread()->shed();
-  } else {
-    ++counters.journal_stalls;
-  }
-  return wait_for_journal(n, deadline);
-}
-
-bool Publisher::State::wait_for_journal(Sequence n, Deadline deadline) {
-  const std::uint64_t began_ns = monotonic_ns();
-  file_thread()->sleeper().signal();
-  WaitingCall call(*this);
-  if (!call.is_first()) {
-    last_error = overlap();
-    return false;
-  }
-  absl::Status why;  // a call that is refused meanwhile writes last_error
-  for (;;) {
-    const std::uint32_t bell = gate.bell();
-    if (n <= gate_limit() || gate.ended()) break;
-    why = why_not_to_wait(deadline);
-    if (!why.ok()) break;
-    gate.wait(bell, deadline.monotonic_ns());
-  }
-  const std::uint64_t waited_ns = monotonic_ns() - began_ns;
-  counters.journal_stall_ns_max = std::max(counters.journal_stall_ns_max, waited_ns);
-  counters.journal_stall_ns_total += waited_ns;
-  stalls.add(waited_ns);
-  store_durations(words().stalls, stalls);
-  if (!why.ok()) {
-    last_error = std::move(why);
-    return false;
-  }
-  call.end(gate_limit());
-  if (!gate.ended()) return true;
-  last_error = status = file_thread()->failure();
-  call.end(0);
-  return false;
-}
-
-absl::Status Publisher::State::why_not_to_wait(Deadline deadline) {
-  if (interrupted.take()) {
-    return make_error(Errc::kInterrupted, "interrupt() ended the wait for the journal");
-  }
-  if (!deadline.has_passed()) {
-    return options.log_mark.is_running() ? called_from_log() : absl::OkStatus();
-  }
-  return make_error(
-      nothing_by(deadline),
-      absl::StrCat("the journal is behind: archived is ", load_archived(words()), ", durable ",
-                   load_durable(words()), ", head ", head,
-                   "; try again, or look at the disk under ", session.description.journal_root));
-}
-
-// A sleeper wants to be told, or the journal has ended and publishing may have to. Returns head.
+// A sleeper must be woken, or the journal has ended and publishing may have to. Returns head.
 Sequence Publisher::State::attend() {
   if (fork.in_child()) return kNoSequence;  // of a batch without a record
-  if (closing) return head;                 // likewise: the threads go
+  if (closing) return head;                 // likewise: the threads end
   const std::uint32_t bits = attention.take();
-  counters.idle_wakes += static_cast<std::uint64_t>(std::popcount(bits));
-  store_count(words().idle_wakes, counters.idle_wakes);
+  idle_wakes += static_cast<std::uint64_t>(std::popcount(bits));
+  store_count(words().idle_wakes, idle_wakes);
   if ((bits & kServiceSleeper) != 0) control.service_thread().sleeper().signal();
   if ((bits & kFileSleeper) == 0) return head;
-  file_thread()->sleeper().signal();
-  if (!gate.ended()) return head;
-  status = file_thread()->failure();
-  limit = 0;
+  control.file_thread()->sleeper().signal();
+  waits.end_if_failed();
   return head;
 }
 
@@ -279,7 +143,7 @@ struct PublisherAccess {
         new Publisher::State(std::move(session)),
         [](Publisher::State* made) { delete_unless_forked(made, made->fork); });
     sessions_closing();  // makes what it counts in before any fork could come upon it half made
-    state->options.on_step("open-socket");
+    state->session.options->on_step("open-socket");
     if (absl::Status started = state->control.start(); !started.ok()) {
       state->begin_close();
       state->close();
@@ -347,15 +211,14 @@ Sequence Publisher::publish_bytes(std::span<const std::byte> record, Deadline de
 }
 
 Errc Publisher::State::why_not_published() const {
-  return fork.in_child() ? Errc::kForked : errc_of(last_error);
+  return fork.in_child() ? Errc::kForked : errc_of(waits.last_error());
 }
 
 [[gnu::noinline]] Sequence Publisher::State::refuse_size(std::size_t bytes) {
-  if (fork.in_child()) return kNoSequence;
-  last_error = make_error(
+  waits.refuse(make_error(
       Errc::kRecordSize,
       absl::StrCat(bytes, " bytes were to be published, and records of this bus have ",
-                   writer.record_bytes(), ": nothing of them was; publish whole records"));
+                   writer.record_bytes(), ": nothing of them was; publish whole records")));
   return kNoSequence;
 }
 
@@ -375,7 +238,7 @@ absl::Status Publisher::State::check_type(const Schema& given) const {
 
 bool Publisher::accept(std::uint32_t tag, Schema (*describe)()) {
   State& state = *state_;
-  if (state.fork.in_child() || state.waiting.is_taken()) return true;
+  if (state.fork.in_child() || state.waits.is_waiting()) return true;
   if (describe == nullptr) {
     if (tag == state.writer.record_bytes()) state.accepted_tag = tag;
     return true;
@@ -383,8 +246,7 @@ bool Publisher::accept(std::uint32_t tag, Schema (*describe)()) {
   if (std::ranges::find(state.checked_tags, tag) == state.checked_tags.end()) {
     const Schema given = describe();
     if (absl::Status fits = state.check_type(given); !fits.ok()) {
-      state.last_error = std::move(fits);
-      return false;
+      return state.waits.refuse(std::move(fits));
     }
     if (given.record_bytes != state.writer.record_bytes()) return true;  // publish() refuses it
     state.checked_tags.push_back(tag);
@@ -440,42 +302,28 @@ Errc Publisher::why_not_published() const {
 }
 
 const absl::Status& Publisher::status() const {
-  return state_->fork.in_child() ? state_->fork.error() : state_->status;
+  return state_->fork.in_child() ? state_->fork.error() : state_->waits.status();
 }
 
 const absl::Status& Publisher::last_error() const {
-  return state_->fork.in_child() ? state_->fork.error() : state_->last_error;
+  return state_->fork.in_child() ? state_->fork.error() : state_->waits.last_error();
 }
 
 absl::Status Publisher::flush(Deadline deadline) {
   State& state = *state_;
   if (state.fork.in_child()) return state.fork.error();
-  if (state.closing) return state.status;
-  if (state.file_thread() == nullptr) {
-    return make_error(Errc::kNoJournal, "this bus keeps no journal: nothing can be made durable");
-  }
-  State::WaitingCall call(state);
-  if (!call.is_first()) return overlap();
-  state.file_thread()->request_flush(FileThread::Asker::kPublishingThread, state.head);
-  for (;;) {
-    const std::uint32_t bell = state.gate.bell();
-    if (durable() >= state.head) return absl::OkStatus();
-    if (journal().state != JournalState::kGood) return state.file_thread()->failure();
-    if (absl::Status why = state.why_not_to_wait(deadline); !why.ok()) return why;
-    state.gate.wait(bell, deadline.monotonic_ns());
-  }
+  return state.closing ? state.waits.status() : state.waits.flush(deadline);
 }
 
 // By the publishing thread: nothing is published any more.
 void Publisher::State::begin_close() {
   closing = true;
-  limit = 0;
-  if (status.ok()) status = make_error(Errc::kClosed, "the publisher was closed");
+  waits.end(make_error(Errc::kClosed, "the publisher was closed"));
 }
 
 // By one thread, once.
 void Publisher::State::close() {
-  const auto& step = options.on_step;
+  const auto& step = session.options->on_step;
   step("close-journal");
   close_result = control.close_journal();
   step("close-ring");
@@ -500,24 +348,6 @@ void Publisher::State::close() {
   gate.nudge();
 }
 
-absl::Status Publisher::State::wait_for_close(Deadline deadline) {
-  WaitingCall call(*this);
-  if (!call.is_first()) return overlap();
-  for (;;) {
-    const std::uint32_t bell = gate.bell();
-    if (closed.is_set()) return close_result;
-    if (interrupted.take()) {
-      return make_error(Errc::kInterrupted,
-                        "interrupt() ended the wait for the close, which goes on");
-    }
-    if (deadline.has_passed()) {
-      return make_error(nothing_by(deadline),
-                        "the close was not over by the deadline, and goes on");
-    }
-    gate.wait(bell, deadline.monotonic_ns());
-  }
-}
-
 // A journal that has failed and whose end could not be recorded leaves its ring: page 1 says what
 // `sessions` does not, and the next start goes by it.
 absl::Status Publisher::State::remove_names() {
@@ -531,7 +361,7 @@ absl::Status Publisher::State::remove_names() {
   }
   session.description.closed = true;
   absl::Status result =
-      write_bus_description(*session.bus_disk, options.directory, session.description);
+      write_bus_description(*session.bus_disk, session.options->directory, session.description);
   result.Update(remove_ring(*session.ring));
   if (const absl::Status withdrawn = withdraw_from_machine(session.announcement); !withdrawn.ok()) {
     control.log(log_entry(LogEvent::kNotAnnounced, std::string(withdrawn.message())));
@@ -541,8 +371,9 @@ absl::Status Publisher::State::remove_names() {
 
 absl::Status Publisher::close(Deadline deadline) {
   if (state_->fork.in_child()) return state_->fork.error();
-  if (state_->waiting.is_taken()) return overlap();
-  if (!state_->left.is_set() && state_->options.log_mark.is_running()) return called_from_log();
+  if (!state_->left.is_set()) {
+    if (absl::Status may = state_->waits.check_may_wait(); !may.ok()) return may;
+  }
   if (!state_->closing) {
     state_->begin_close();
     const auto work = [state = state_] {
@@ -552,14 +383,15 @@ absl::Status Publisher::close(Deadline deadline) {
             log_entry(LogEvent::kCloseFailed, std::string(state->close_result.message())));
       }
     };
-    run_closing(work, state_->options.threads);
+    run_closing(work, state_->session.options->threads);
   }
-  return state_->wait_for_close(deadline);
+  absl::Status waited =
+      state_->waits.wait_for_close([&] { return state_->closed.is_set(); }, deadline);
+  return waited.ok() ? state_->close_result : waited;
 }
 
 void Publisher::interrupt() noexcept {
-  state_->interrupted.raise();
-  state_->gate.nudge();
+  state_->waits.interrupt();
 }
 
 std::uint32_t Publisher::record_bytes() const {
@@ -598,7 +430,8 @@ JournalCondition Publisher::journal() const {
 }
 
 PublisherCounters Publisher::counters() const {
-  PublisherCounters counters = state_->counters;
+  PublisherCounters counters = state_->waits.counters();
+  counters.idle_wakes = state_->idle_wakes;
   counters.doorbells = state_->control.service_thread().doorbells();
   return counters;
 }

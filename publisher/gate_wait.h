@@ -1,0 +1,71 @@
+// The waits of the publishing thread: for the journal to admit a record, for a flush, for a close.
+//
+// Invariants
+//  1. One call waits at a time. A call that overlaps it is refused.
+//  2. While a call waits, and once status() is not ok, the limit of the publish path is 0. So every
+//     publish() comes here. At other times that limit is at most the gate's.
+//
+// Thread safety: the publishing thread; interrupt() by any thread and by a signal handler.
+#pragma once
+
+#include "absl/functional/function_ref.h"
+#include "proto/busy_flag.h"
+#include "publisher/file_thread.h"
+#include "publisher/session_start.h"
+
+namespace lapwing {
+
+class GateWait {
+ public:
+  // Borrows everything. `file_thread` is null without a journal, and may die after end().
+  GateWait(const StartedSession& session, detail::PublishPath& path, JournalGate& gate,
+           FileThread* file_thread);
+
+  // Why publishing has ended, and why the last publish() that failed did.
+  const absl::Status& status() const { return status_; }
+  const absl::Status& last_error() const { return last_error_; }
+  const PublisherCounters& counters() const { return counters_; }  // of stalls
+  bool is_waiting() const { return waiting_.is_taken(); }
+
+  // Whether record n, which is beyond the limit of the path, may be written now.
+  bool admit(Sequence n, Deadline deadline);
+  // Sets last_error(), and returns false.
+  bool refuse(absl::Status why);
+  // Ends publishing for good. The first reason stays.
+  void end(absl::Status why);
+  // The same if the journal has failed and publishing must stop then.
+  void end_if_failed() {
+    if (gate_.ended()) end(file_thread_->failure());
+  }
+
+  absl::Status flush(Deadline deadline);
+  // Misuse if another call waits, or if the log hook of this publisher calls.
+  absl::Status check_may_wait() const;
+  // `is_closed` becomes true before a nudge of the gate.
+  absl::Status wait_for_close(absl::FunctionRef<bool()> is_closed, Deadline deadline);
+  void interrupt() noexcept {
+    interrupted_.raise();
+    gate_.nudge();
+  }
+
+ private:
+  Sequence gate_limit() const;
+  bool wait_for_journal(Sequence n, Deadline deadline);
+  absl::Status wait_until(absl::FunctionRef<bool()> is_met, Deadline deadline, const char* what,
+                          absl::FunctionRef<std::string()> why_late);
+  absl::Status wait_on_disk(absl::FunctionRef<bool()> is_met, Deadline deadline);
+
+  const StartedSession& session_;
+  RingWords& words_;
+  detail::PublishPath& path_;
+  JournalGate& gate_;
+  FileThread* const file_thread_;
+  absl::Status status_;
+  absl::Status last_error_;
+  BusyFlag waiting_;  // taken while a call waits
+  InterruptFlag interrupted_;
+  PublisherCounters counters_;
+  Durations stalls_;
+};
+
+}  // namespace lapwing
