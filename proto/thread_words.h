@@ -47,6 +47,25 @@ class InterruptFlag {
   std::atomic<bool> flag_{false};
 };
 
+// A phase that several threads change. Each change is one step.
+template <typename Phase>
+class SharedPhase {
+ public:
+  explicit SharedPhase(Phase first) : phase_(first) {}
+
+  // Acquire, partner exchange() and move(): the caller sees what was done before the change.
+  Phase load() const { return phase_.load(std::memory_order_acquire); }
+  // Release, partner load(). Acquire, partner move(): the caller sees what was done before it.
+  Phase exchange(Phase next) { return phase_.exchange(next, std::memory_order_acq_rel); }
+  // False if the phase is not `from`; it then stays.
+  bool move(Phase from, Phase to) {
+    return phase_.compare_exchange_strong(from, to, std::memory_order_acq_rel);
+  }
+
+ private:
+  std::atomic<Phase> phase_;
+};
+
 // A count that any thread may raise and any may read; it orders nothing.
 class Counter {
  public:

@@ -8,14 +8,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/ring_writer.h"
-#include "os/file_lock.h"
 #include "os/fork.h"
 #include "proto/text_field.h"
-#include "publisher/announcement.h"
 #include "publisher/closing_threads.h"
 #include "publisher/gate_wait.h"
-#include "publisher/publisher_control.h"
 #include "publisher/publisher_options.h"
+#include "publisher/session_closer.h"
 #include "snapshot/schema/first_difference.h"
 
 namespace lapwing {
@@ -49,18 +47,12 @@ struct Publisher::State : detail::PublishPath {
   JournalGate gate;        // outlives the file thread: interrupt() rings it at any time
   PublisherControl control;
   GateWait waits;
+  SessionCloser closer;
   // The publishing thread's own, with PublishPath.
   // A batch moves head at least this often (stamp_is_corrupt in proto/slot_stamp.h requires it).
   const std::uint64_t head_stride;
   std::vector<std::uint32_t> checked_tags;  // of the described types that fit this bus
   std::uint64_t idle_wakes = 0;
-
-  // The end: begun by the publishing thread, done by another one.
-  bool closing = false;
-  StickyFlag left;  // nobody asks how it ended: the log says so
-  StickyFlag closed;
-  absl::Status close_result;  // once it is closed
-
   ForkWatch fork;
 
   explicit State(StartedSession started)
@@ -72,6 +64,7 @@ struct Publisher::State : detail::PublishPath {
         session(std::move(started)),
         control(session, gate, attention),
         waits(session, *this, gate, control.file_thread()),
+        closer(session, control, gate),
         head_stride(session.ring->header().capacity / kHeadStrideParts),
         fork(*this, "publisher") {}
 
@@ -101,9 +94,7 @@ struct Publisher::State : detail::PublishPath {
   Sequence publish_beyond_limit(Sequence n, const std::byte* record, Deadline deadline);
   void store_run(const std::byte* record, std::uint64_t count);
   [[gnu::cold]] Sequence attend();
-  void begin_close();
-  void close();
-  absl::Status remove_names();
+  static void close_in_thread(const std::shared_ptr<State>& state);
 };
 
 // Stores `count` records laid end to end and moves head over them.
@@ -118,7 +109,7 @@ void Publisher::State::store_run(const std::byte* record, std::uint64_t count) {
 // A sleeper must be woken, or the journal has ended and publishing may have to. Returns head.
 Sequence Publisher::State::attend() {
   if (fork.in_child()) return kNoSequence;  // of a batch without a record
-  if (closing) return head;                 // likewise: the threads end
+  if (closer.has_begun()) return head;      // likewise: the threads end
   const std::uint32_t bits = attention.take();
   idle_wakes += static_cast<std::uint64_t>(std::popcount(bits));
   store_count(words().idle_wakes, idle_wakes);
@@ -145,8 +136,8 @@ struct PublisherAccess {
     sessions_closing();  // makes what it counts in before any fork could come upon it half made
     state->session.options->on_step("open-socket");
     if (absl::Status started = state->control.start(); !started.ok()) {
-      state->begin_close();
-      state->close();
+      state->closer.begin();
+      state->closer.run();
       return started;
     }
     return Publisher(state);
@@ -178,10 +169,8 @@ Publisher::~Publisher() {
 }
 
 void Publisher::leave() {
-  if (state_ == nullptr) return;
-  if (!state_->closed.is_set()) state_->left.set();
-  if (state_->closing) return;
-  close(Deadline::now()).IgnoreError();
+  if (state_ == nullptr || state_->fork.in_child()) return;
+  if (state_->closer.leave()) State::close_in_thread(state_);
 }
 
 // The hot path. Whatever is cold or needs a call stands in tail position, so that the compiler keeps
@@ -312,82 +301,22 @@ const absl::Status& Publisher::last_error() const {
 absl::Status Publisher::flush(Deadline deadline) {
   State& state = *state_;
   if (state.fork.in_child()) return state.fork.error();
-  return state.closing ? state.waits.status() : state.waits.flush(deadline);
+  return state.closer.has_begun() ? state.waits.status() : state.waits.flush(deadline);
 }
 
-// By the publishing thread: nothing is published any more.
-void Publisher::State::begin_close() {
-  closing = true;
-  waits.end(make_error(Errc::kClosed, "the publisher was closed"));
-}
-
-// By one thread, once.
-void Publisher::State::close() {
-  const auto& step = session.options->on_step;
-  step("close-journal");
-  close_result = control.close_journal();
-  step("close-ring");
-  store_ring_state(words(), RingState::kClosed);
-  step("close-socket");
-  control.close_socket();
-  step("unlink-ring");
-  close_result.Update(remove_names());
-  // The write queue holds the lock too (see make_write_queue), so it goes first.
-  control.release_journal();
-  session.queue.reset();
-  // Given up and not only closed: the kernel may still be ending the queue, and a child that was just
-  // forked still has its copies.
-  if (session.sessions != nullptr) {
-    for (const FileHandle file : session.sessions->held_files()) unlock_whole_file(file);
-  }
-  session.sessions.reset();
-  session.ring->let_go();
-  for (const ExclusiveLock& lock : session.locks) lock.give_up();
-  session.locks.clear();
-  closed.set();
-  gate.nudge();
-}
-
-// A journal that has failed and whose end could not be recorded leaves its ring: page 1 says what
-// `sessions` does not, and the next start goes by it.
-absl::Status Publisher::State::remove_names() {
-  if (!control.end_recorded()) {
-    control.log(log_entry(
-        LogEvent::kRingStays,
-        absl::StrCat("the ring file ", session.ring->path(),
-                     " stays: it alone says how this session ended; the next start reads it"),
-        {{"path", session.ring->path()}}));
-    return absl::OkStatus();
-  }
-  session.description.closed = true;
-  absl::Status result =
-      write_bus_description(*session.bus_disk, session.options->directory, session.description);
-  result.Update(remove_ring(*session.ring));
-  if (const absl::Status withdrawn = withdraw_from_machine(session.announcement); !withdrawn.ok()) {
-    control.log(log_entry(LogEvent::kNotAnnounced, std::string(withdrawn.message())));
-  }
-  return result;
+void Publisher::State::close_in_thread(const std::shared_ptr<State>& state) {
+  state->waits.end(make_error(Errc::kClosed, "the publisher was closed"));
+  run_closing([state] { state->closer.run(); }, state->session.options->threads);
 }
 
 absl::Status Publisher::close(Deadline deadline) {
-  if (state_->fork.in_child()) return state_->fork.error();
-  if (!state_->left.is_set()) {
-    if (absl::Status may = state_->waits.check_may_wait(); !may.ok()) return may;
-  }
-  if (!state_->closing) {
-    state_->begin_close();
-    const auto work = [state = state_] {
-      state->close();
-      if (state->left.is_set() && !state->close_result.ok()) {
-        state->control.log(
-            log_entry(LogEvent::kCloseFailed, std::string(state->close_result.message())));
-      }
-    };
-    run_closing(work, state_->session.options->threads);
-  }
+  State& state = *state_;
+  if (state.fork.in_child()) return state.fork.error();
+  if (absl::Status may = state.waits.check_may_wait(); !may.ok()) return may;
+  if (state.closer.begin()) State::close_in_thread(state_);
   absl::Status waited =
-      state_->waits.wait_for_close([&] { return state_->closed.is_set(); }, deadline);
-  return waited.ok() ? state_->close_result : waited;
+      state.waits.wait_for_close([&] { return state.closer.is_over(); }, deadline);
+  return waited.ok() ? state.closer.result() : waited;
 }
 
 void Publisher::interrupt() noexcept {
