@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "bus/ring_directory.h"
@@ -60,6 +61,14 @@ class LostWorkingDirectory {
  private:
   UniqueFd before_;
 };
+
+// No step of a start can be left out.
+static_assert(!std::is_invocable_v<decltype(settle_bus), Prepared>);
+static_assert(!std::is_default_constructible_v<Locked>);
+static_assert(!std::is_constructible_v<SettledBus, Prepared>);
+static_assert(!std::is_constructible_v<WithRing, Locked, RingFile>);
+static_assert(!std::is_constructible_v<Begun, SettledBus>);
+static_assert(!std::is_constructible_v<StartedSession, WithRing>);
 
 }  // namespace
 
