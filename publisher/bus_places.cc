@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
-#include "bus/control/socket.h"
 #include "bus/ring_directory.h"
 #include "lapwing/error.h"
 #include "os/path.h"
@@ -24,10 +23,6 @@ std::vector<std::pair<std::string, DirectoryUse>> BusPlaces::directories() const
       {options_.directory, DirectoryUse::kBus}};
   if (options_.journal) all.emplace_back(journal_root(), DirectoryUse::kJournal);
   return all;
-}
-
-absl::StatusOr<DirectoryIdentity> BusPlaces::ring_owner() const {
-  return directory_identity(options_.journal ? journal_root() : options_.directory);
 }
 
 absl::StatusOr<std::string> BusPlaces::ring_home_in(const std::string& parent) const {
@@ -72,17 +67,9 @@ absl::StatusOr<std::string> BusPlaces::make_ring_home() const {
   return home;
 }
 
-// The directory of the ring that bus.json names, if it is named after this bus; otherwise empty.
-std::string BusPlaces::described_home() const {
-  const absl::StatusOr<BusDescription> bus = read_bus_description(options_.directory);
-  if (!bus.ok()) return "";
-  const std::filesystem::path home = std::filesystem::path(bus->ring_path).parent_path();
-  const absl::StatusOr<std::string> expected = ring_home_in(home.parent_path().string());
-  return expected.ok() && *expected == home.string() ? *expected : "";
-}
-
 absl::StatusOr<LeftRings> BusPlaces::left_rings() const {
-  const absl::StatusOr<DirectoryIdentity> owner = ring_owner();
+  const absl::StatusOr<DirectoryIdentity> owner =
+      directory_identity(options_.journal ? journal_root() : options_.directory);
   if (!owner.ok()) return owner.status();
   const absl::StatusOr<std::string> home = ring_home();
   if (!home.ok()) return home.status();
@@ -92,18 +79,12 @@ absl::StatusOr<LeftRings> BusPlaces::left_rings() const {
     if (!other.ok()) return other.status();
     homes.push_back(*other);
   }
-  if (!described_home_) described_home_ = described_home();
-  if (!described_home_->empty()) homes.push_back(*described_home_);
+  if (const auto bus = read_bus_description(options_.directory); bus.ok()) {
+    const std::filesystem::path last = std::filesystem::path(bus->ring_path).parent_path();
+    const absl::StatusOr<std::string> named = ring_home_in(last.parent_path().string());
+    if (named.ok() && *named == last.string()) homes.push_back(*named);
+  }
   return LeftRings(*owner, std::move(homes), options_.log);
-}
-
-absl::Status BusPlaces::check_nobody_publishes() const {
-  absl::Status free = check_no_control(absl::StrCat(options_.directory, "/", kControlSocketName));
-  if (!free.ok()) return free;
-  const absl::StatusOr<LeftRings> rings = left_rings();
-  if (!rings.ok()) return rings.status();
-  const absl::StatusOr<BusDescription> bus = read_bus_description(options_.directory);
-  return rings->check_none_held(bus.ok() ? bus->ring_path : "");
 }
 
 }  // namespace lapwing

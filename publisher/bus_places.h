@@ -1,4 +1,4 @@
-// Where the parts of a bus lie, by its publisher's options, and whether somebody publishes there.
+// Where the parts of a bus lie, by its publisher's options.
 //
 // Thread safety: one thread. Borrows the options.
 #pragma once
@@ -26,33 +26,26 @@ class BusPlaces {
   // to it too, the journal's.
   std::vector<std::pair<std::string, DirectoryUse>> directories() const;
 
-  // The directory whose rings this bus's are. Errors: those of directory_identity.
-  absl::StatusOr<DirectoryIdentity> ring_owner() const;
-  // The directory that holds this bus's ring files: the bus directory itself if it is on tmpfs,
-  // otherwise one named after it, so that the files of two buses do not lie side by side.
-  absl::StatusOr<std::string> ring_home() const;
-  // The same, made if need be. Errors: those of private_ring_directory and prepare_directory.
+  // The directory that holds this bus's ring files, made if need be: the bus directory itself if it
+  // is on tmpfs, otherwise one named after it, so that the files of two buses do not lie side by
+  // side. Errors: those of private_ring_directory and prepare_directory.
   absl::StatusOr<std::string> make_ring_home() const;
   // This user's directory under /dev/shm, made if need be. Errors: those of private_ring_directory.
   absl::StatusOr<std::string> make_private_directory() const;
   // Rings that an earlier start may have left: in the bus directory, in the ring directories of
-  // this user, and where bus.json says that the last ring is. The first choice of a ring directory
-  // may have been taken at that start and belong to this user now.
+  // this user, and in the directory of the ring in bus.json if that is named after this bus. The
+  // first choice of a ring directory may have been taken at that start and belong to this user now.
+  // Errors: those of directory_identity and of a path that cannot be resolved.
   absl::StatusOr<LeftRings> left_rings() const;
 
-  // kInUse if somebody does. A lock file can be removed under its holder: so the socket and the
-  // rings are asked, too, before anything is written, and then `sessions`, which its writer locks.
-  absl::Status check_nobody_publishes() const;
-
  private:
+  absl::StatusOr<std::string> ring_home() const;
   absl::StatusOr<std::string> ring_home_in(const std::string& parent) const;
-  std::string described_home() const;
   const std::vector<std::string>& private_directories() const;
 
   const PublisherSetUp& options_;
   // Searched for once, since /dev/shm may have very many names.
   mutable std::optional<std::vector<std::string>> private_directories_;
-  mutable std::optional<std::string> described_home_;  // as bus.json was before this start
 };
 
 }  // namespace lapwing

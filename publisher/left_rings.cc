@@ -94,7 +94,8 @@ absl::StatusOr<std::optional<OpenRing>> LeftRings::find(const std::string& path)
   return std::nullopt;
 }
 
-absl::StatusOr<std::optional<RingImage>> LeftRings::open(const std::string& path) {
+absl::StatusOr<std::optional<RingImage>> LeftRings::open(const std::string& path,
+                                                         std::optional<RingMap>& map) const {
   if (!may_be_a_ring(path)) {
     log(LogEvent::kRingForeign,
         absl::StrCat("`sessions` gives ", path,
@@ -107,10 +108,10 @@ absl::StatusOr<std::optional<RingImage>> LeftRings::open(const std::string& path
   if (!ring.ok()) return ring.status();
   if (!ring->has_value()) return std::nullopt;
   if (absl::Status free = check_not_held(**ring); !free.ok()) return free;
-  absl::StatusOr<RingMap> map = RingMap::attach(**ring, RingPages::kOnDemand);
-  if (!map.ok()) return map.status();
-  map_ = std::make_unique<RingMap>(*std::move(map));
-  return RingImage{map_->header(), &map_->words(), map_->slots()};
+  absl::StatusOr<RingMap> attached = RingMap::attach(**ring, RingPages::kOnDemand);
+  if (!attached.ok()) return attached.status();
+  map.emplace(*std::move(attached));
+  return RingImage{map->header(), &map->words(), map->slots()};
 }
 
 absl::Status LeftRings::remove_all_but(const std::string& kept, const std::string& settled,

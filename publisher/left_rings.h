@@ -8,7 +8,7 @@
 // (bus/open_ring.h). What is not this bus's is left alone
 // and logged.
 //
-// Thread safety: one thread. Owns the mapping of the ring that was opened last.
+// Thread safety: one thread.
 #pragma once
 
 #include <memory>
@@ -39,13 +39,16 @@ class LeftRings {
   // bus.json says that it is (may be empty). Changes nothing.
   absl::Status check_none_held(const std::string& described) const;
 
-  // Maps the ring that `sessions` says is at `path`, or one of that name in a home; nothing if
-  // there is none of this directory's. The image is valid as long as this object. Errors: kInUse
-  // (its publisher lives), and those of RingMap::attach but kNotFound.
-  absl::StatusOr<std::optional<RingImage>> open(const std::string& path);
-  // The same as a function, for settle() and repair_journal().
-  RingOpener opener() {
-    return [this](const std::string& path) { return open(path); };
+  // The directory whose rings they are.
+  const DirectoryIdentity& owner() const { return directory_; }
+  // For settle() and repair_journal(): maps the ring that `sessions` says is at `path`, or one of
+  // that name in a home; nothing if there is none of this directory's. The image is valid as long
+  // as the function, which borrows this object. Errors: kInUse (its publisher lives), and those of
+  // RingMap::attach but kNotFound.
+  RingOpener opener() const {
+    return [this, map = std::make_shared<std::optional<RingMap>>()](const std::string& path) {
+      return open(path, *map);
+    };
   }
 
   // Removes this bus's rings in the homes, and the one at `settled` (may be empty), but for `kept`
@@ -56,6 +59,8 @@ class LeftRings {
  private:
   std::vector<std::string> rings_in_homes() const;
   absl::StatusOr<std::optional<OpenRing>> find(const std::string& path) const;
+  absl::StatusOr<std::optional<RingImage>> open(const std::string& path,
+                                                std::optional<RingMap>& map) const;
   absl::Status check_not_held(const OpenRing& ring) const;
   absl::StatusOr<bool> remove_if_ours(const std::string& path) const;
   void log(LogEvent event, std::string message, const std::string& path) const {
@@ -65,7 +70,6 @@ class LeftRings {
   DirectoryIdentity directory_;
   std::vector<std::string> homes_;
   LogHook log_;
-  std::unique_ptr<RingMap> map_;
 };
 
 }  // namespace lapwing

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "bus/open_ring.h"
+#include "bus/control/socket.h"
 #include "lapwing/error.h"
 #include "os/deadline.h"
 #include "os/file_lock.h"
@@ -21,7 +21,6 @@
 #include "proto/schema_label.h"
 #include "proto/text_field.h"
 #include "publisher/announcement.h"
-#include "publisher/left_rings.h"
 #include "snapshot/dbn/kept_metadata.h"
 #include "snapshot/journal/journal_files.h"
 #include "snapshot/journal/segment_file.h"
@@ -95,20 +94,34 @@ absl::StatusOr<Prepared> prepare_bus(PublisherSetUp given) {
   return bus;
 }
 
+// A lock file can be removed under its holder. So the socket and the rings are checked, too, before
+// anything is written, and then `sessions`, which its writer locks.
+absl::Status check_nobody_publishes(Locked& bus) {
+  const std::string& directory = bus.options->directory;
+  absl::Status free = check_no_control(absl::StrCat(directory, "/", kControlSocketName));
+  if (!free.ok()) return free;
+  bus.last_described = read_bus_description(directory);
+  return bus.left_rings.check_none_held(bus.last_described.ok() ? bus.last_described->ring_path
+                                                                : "");
+}
+
 absl::StatusOr<Locked> lock_bus(Prepared prepared) {
-  Locked bus(std::move(prepared));
-  bus.options->on_step("take-lock");
-  const std::uint64_t retry_ns = bus.options->take_over_ns;
-  for (const auto& [directory, use] : bus.places.directories()) {
+  prepared.options->on_step("take-lock");
+  const std::uint64_t retry_ns = prepared.options->take_over_ns;
+  std::vector<ExclusiveLock> locks;
+  for (const auto& [directory, use] : prepared.places.directories()) {
     absl::StatusOr<ExclusiveLock> lock =
         ExclusiveLock::take(absl::StrCat(directory, "/", kLockFileName), retry_ns);
     if (!lock.ok()) return lock.status();
-    bus.locks.push_back(*std::move(lock));
+    locks.push_back(*std::move(lock));
   }
+  absl::StatusOr<LeftRings> rings = prepared.places.left_rings();
+  if (!rings.ok()) return rings.status();
+  Locked bus(std::move(prepared), std::move(locks), *std::move(rings));
   // A publisher that was just killed may still be closing its descriptors, one after the other.
   absl::Status free;
   retry_lock(retry_ns, [&] {
-    free = bus.places.check_nobody_publishes();
+    free = check_nobody_publishes(bus);
     return errc_of(free) == Errc::kInUse ? EWOULDBLOCK : 0;
   });
   if (!free.ok()) return free;
@@ -120,26 +133,23 @@ absl::StatusOr<Locked> lock_bus(Prepared prepared) {
 // bus.json names. If it can hold records that are in no journal, it stays until the new ring is
 // announced.
 absl::Status remove_useless_rings(const SettledBus& settled) {
-  const absl::StatusOr<LeftRings> rings = settled.places.left_rings();
-  if (!rings.ok()) return rings.status();
-  const absl::StatusOr<BusDescription> bus = read_bus_description(settled.options->directory);
+  const absl::StatusOr<BusDescription>& bus = settled.last_described;
   const SessionRecord* const described =
       bus.ok() && settled.sessions ? settled.sessions->find(bus->session_id) : nullptr;
   const bool is_in_journal =
       described != nullptr && described->end && described->end->how != SessionEnd::kFailed;
   const std::string kept = bus.ok() && !is_in_journal ? bus->ring_path : "";
   const std::string& last = settled.settled.ring_path;
-  return rings->remove_all_but(kept, last == kept ? "" : last, LeftRings::Foreign::kIgnore);
+  return settled.left_rings.remove_all_but(kept, last == kept ? "" : last,
+                                           LeftRings::Foreign::kIgnore);
 }
 
 absl::StatusOr<RingFile> create_ring(const SettledBus& settled) {
   const PublisherSetUp& options = *settled.options;
   absl::StatusOr<std::string> home = settled.places.make_ring_home();
   if (!home.ok()) return home.status();
-  const absl::StatusOr<DirectoryIdentity> owner = settled.places.ring_owner();
-  if (!owner.ok()) return owner.status();
   RingSpec spec;
-  spec.owner = *owner;
+  spec.owner = settled.left_rings.owner();
   spec.directory = *std::move(home);
   spec.record_bytes = options.record_bytes;
   spec.capacity = options.capacity;
@@ -350,15 +360,6 @@ void tell_monitors(StartedSession& session) {
                 absl::StrCat("monitors will not find this bus: ", announced.status().message())));
 }
 
-// Every other ring file of this bus: of the settled session, wherever an earlier start placed it
-// (another --ring-dir), and of starts that were killed before they announced theirs.
-absl::Status remove_old_rings(const StartedSession& session) {
-  session.options->on_step("remove-old-rings");
-  const absl::StatusOr<LeftRings> rings = session.places.left_rings();
-  if (!rings.ok()) return rings.status();
-  return rings->remove_all_but(session.ring->path(), session.settled.ring_path);
-}
-
 absl::StatusOr<StartedSession> announce_bus(Begun begun) {
   StartedSession session(std::move(begun));
   const PublisherSetUp& options = *session.options;
@@ -370,7 +371,10 @@ absl::StatusOr<StartedSession> announce_bus(Begun begun) {
   const bool is_described = status.ok();
   if (is_described) {
     tell_monitors(session);
-    status = remove_old_rings(session);
+    options.on_step("remove-old-rings");
+    // Every other ring file of this bus: of the settled session, wherever an earlier start placed it
+    // (another --ring-dir), and of starts that were killed before they announced theirs.
+    status = session.left_rings.remove_all_but(session.ring->path(), session.settled.ring_path);
   }
   if (status.ok()) return session;
   abandon(std::move(session), is_described);

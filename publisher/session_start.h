@@ -51,8 +51,11 @@ struct Prepared {
 
 // No other publisher is there, and none can start.
 struct Locked : Prepared {
-  explicit Locked(Prepared prepared) : Prepared(std::move(prepared)) {}
+  Locked(Prepared prepared, std::vector<ExclusiveLock> taken, LeftRings left)
+      : Prepared(std::move(prepared)), locks(std::move(taken)), left_rings(std::move(left)) {}
   std::vector<ExclusiveLock> locks;  // of the bus, then of the journal if there is one
+  LeftRings left_rings;
+  absl::StatusOr<BusDescription> last_described;  // bus.json of the last session
 };
 
 // The last session has ended, and it is decided what the new one continues.

@@ -10,7 +10,6 @@
 #include "os/kernel.h"
 #include "proto/schema_label.h"
 #include "proto/text_field.h"
-#include "publisher/left_rings.h"
 #include "publisher/session_start.h"
 #include "snapshot/dbn/kept_metadata.h"
 #include "snapshot/journal/journal_reader.h"
@@ -23,13 +22,12 @@ namespace {
 
 PastSession past_of(const Locked& bus) {
   PastSession past;
-  const absl::StatusOr<BusDescription> last = read_bus_description(bus.options->directory);
+  const absl::StatusOr<BusDescription>& last = bus.last_described;
   if (!last.ok()) return past;
   past.end = last->closed ? SessionEnd::kClosed : SessionEnd::kNone;
   if (last->closed || !is_ring_path(last->ring_path, last->session_id)) return past;
   const absl::StatusOr<OpenRing> ring = OpenRing::open(last->ring_path);
-  const absl::StatusOr<DirectoryIdentity> owner = bus.places.ring_owner();
-  if (ring.ok() && owner.ok() && ring->belongs_to(*owner)) {
+  if (ring.ok() && ring->belongs_to(bus.left_rings.owner())) {
     past.publisher_pid = ring->header().publisher_pid;
   }
   return past;
@@ -42,7 +40,7 @@ std::vector<SubscriberInfoFrame> read_expected(const SettledBus& bus, uid_t owne
   const std::string& directory = bus.options->directory;
   absl::StatusOr<Roster> roster = read_roster(*bus.bus_disk, directory);
   if (errc_of(roster.status()) == Errc::kNotFound) return {};
-  const absl::StatusOr<BusDescription> last = read_bus_description(directory);
+  const absl::StatusOr<BusDescription>& last = bus.last_described;
   std::string why;
   std::vector<SubscriberInfoFrame> expected;
   if (!roster.ok()) {
@@ -166,10 +164,8 @@ absl::Status settle_journal(SettledBus& bus) {
       SessionLog::open(*bus.disk, root, kSessionsFileName, bus.options->take_over_ns);
   if (!sessions.ok()) return sessions.status();
   bus.sessions = std::make_unique<SessionLog>(*std::move(sessions));
-  absl::StatusOr<LeftRings> rings = bus.places.left_rings();
-  if (!rings.ok()) return rings.status();
   absl::StatusOr<Settled> settled =
-      settle(*bus.disk, root, *bus.sessions, bus.begin.boot_id, rings->opener());
+      settle(*bus.disk, root, *bus.sessions, bus.begin.boot_id, bus.left_rings.opener());
   if (!settled.ok()) return settled.status();
   for (const LogEntry& entry : settled->log) bus.options->log(entry);
   bus.settled = *std::move(settled);
