@@ -148,7 +148,7 @@ Result<Batch> Follower::read(const RowSpace& rows, std::uint64_t deadline_ns, Du
   } else if (gives_all_ && deadline_ns == 0 && outbox_.empty()) {
     return calls_.why_nothing(deadline_ns);
   }
-  if (filter_) distance_.keep();
+  if (filter_) cursor_.distance.keep();
   due = wait_closed(deadline_ns);
   Batch batch;
   switch (due.kind) {
@@ -213,7 +213,7 @@ void Follower::read_chosen(const RowSpace& rows, const Due& first, Batch& batch)
   const std::size_t places = rows.places(row_bytes);
   for (int blocks = 0; batch.count < places && blocks < kTurnsMax;) {
     if (block_.empty()) {
-      if (distance_.is_due()) return;
+      if (cursor_.distance.is_due()) return;
       ++blocks;
     }
     if (!advance() || !outbox_.empty()) return;
@@ -227,7 +227,7 @@ void Follower::read_chosen(const RowSpace& rows, const Due& first, Batch& batch)
     if (chosen > 0) {
       measure(cursor_.next, cursor_.next + chosen - 1, room.first(chosen * row_bytes));
     }
-    count(chosen);
+    cursor_.count(chosen);
     batch.count += chosen;
   }
 }
@@ -272,7 +272,7 @@ Due Follower::poll() {
     if (outcome == RingRead::kRecord) return deliver(cursor_.place);
     if (outcome == RingRead::kEmpty && spins_left_ > 0) {
       --spins_left_;
-      distance_.time_has_passed();
+      cursor_.distance.time_has_passed();
       return {};
     }
   }
@@ -284,7 +284,7 @@ Due Follower::poll() {
   if (!advance()) return {};
   if (!outbox_.empty()) return deliver_event();
   const std::byte* const record = block_.take();
-  count(1);
+  cursor_.count(1);
   return deliver(record);
 }
 
@@ -310,22 +310,22 @@ void Follower::pass_over() {
   const std::uint64_t others = filter_->count_others(block_.rest());
   if (others == 0) return;
   block_.skip(others);
-  count(others);
+  cursor_.count(others);
   cursor_.ledger.filter_out(others);
   passed_over_ = true;
 }
 
 std::size_t Follower::poll_batch(std::span<std::byte> out) {
-  distance_.keep();
+  cursor_.distance.keep();
   std::size_t copied = 0;
   if (cursor_.is_live() && block_.empty() && out.size() >= cursor_.record_bytes)
       [[likely]] {  // needs no turn
-    if (const std::uint64_t records = read_run(out, cursor_.attention).records; records > 0)
+    if (const std::uint64_t records = cursor_.read_run(out, cursor_.attention).records; records > 0)
         [[likely]] {
       cursor_.ledger.take(cursor_.next, records);
       cursor_.next += records;
       copied = records;
-      if (distance_.is_due()) return copied;
+      if (cursor_.distance.is_due()) return copied;
     }
   }
   for (int turns = 0; turns < kTurnsMax && outbox_.empty();) {
@@ -333,7 +333,7 @@ std::size_t Follower::poll_batch(std::span<std::byte> out) {
     if (cursor_.record_bytes != 0 && room.size() < cursor_.record_bytes) return copied;
     if (!block_.empty()) {
       const std::uint64_t records = block_.take(room);
-      count(records);
+      cursor_.count(records);
       copied += records;
       continue;
     }
@@ -341,20 +341,11 @@ std::size_t Follower::poll_batch(std::span<std::byte> out) {
     turns += taken ? 0 : 1;
     if (!taken) continue;
     if (*taken == 0) break;
-    count(*taken);
+    cursor_.count(*taken);
     copied += *taken;
-    if (distance_.is_due()) break;
+    if (cursor_.distance.is_due()) break;
   }
   return copied;
-}
-
-void Follower::count(std::uint64_t records) {
-  if (cursor_.phase == Phase::kCatchUp) {
-    cursor_.ledger.take_caught_up(cursor_.next, records);
-  } else {
-    cursor_.ledger.take(cursor_.next, records);
-  }
-  cursor_.next += records;
 }
 
 // Where spinning is the way to wait: looks at the next stamp, and at nothing else, until something
@@ -419,7 +410,7 @@ bool Follower::is_ready() {
   const bool may_look_later = is_open || (waits_for_others() && outbox_.empty() && block_.empty());
   if (may_look_later && spins_left_ > 0) {
     --spins_left_;
-    distance_.time_has_passed();
+    cursor_.distance.time_has_passed();
     return false;
   }
   const Turning turning(*this);

@@ -85,7 +85,6 @@
 #include "subscribers/bus_search.h"
 #include "subscribers/call_wait.h"
 #include "subscribers/catch_up.h"
-#include "subscribers/distance.h"
 #include "subscribers/instrument_filter.h"
 #include "subscribers/liveness.h"
 #include "subscribers/outbox.h"
@@ -263,7 +262,6 @@ class Follower final : public WaitSource {
     if (forked_) return Errc::kForked;
     return status_.ok() ? Errc::kClosed : errc_of(status_);
   }
-  void count(std::uint64_t records);
   Turn turn(std::span<std::byte> out);
   Turn announce(EventKind kind, Sequence sequence, std::string text = {}, const Gap& gap = {});
   Due deliver_event();
@@ -338,29 +336,13 @@ class Follower final : public WaitSource {
   }
   void arm_descriptor();
 
-  // Records that may be delivered into `out` before the next event, which is `due`.
-  std::uint64_t room_in(std::span<std::byte> out, Sequence due) const {
-    const std::uint64_t places = out.size() / cursor_.record_bytes;
-    return places < due - cursor_.next ? places : due - cursor_.next;
-  }
-  // From the ring, and not counted yet: in kLive, `due` beyond the next record.
-  RingRun read_run(std::span<std::byte> out, Sequence due) {
-    const RingRun run =
-        cursor_.ring->read_run(cursor_.next, out.data(), room_in(out, due), seen_head_);
-    distance_.on_read(run.records, run.end.outcome == RingRead::kEmpty);
-    return run;
-  }
-  bool reads() const { return cursor_.phase == Phase::kCatchUp || cursor_.phase == Phase::kLive; }
   JournalReader* journal() const { return attachment_->journal(); }
 
   // For each record.
   ReadCursor cursor_;
   // For each call that reads.
   std::uint32_t spins_left_ = 0;  // empty polls that need no turn: on_idle
-  Distance distance_;
-  Sequence seen_head_ = 0;  // of the ring: RingReader::read_run
   RecordBlock block_;  // records of the journal, and of the turn before; the path is closed then
-  Sequence due_ = 0;   // from here on a turn announces something first, or does the upkeep
   std::vector<Line> place_;  // for a record of the ring that is handed out where it is
 
   const SubscriberOptions options_;

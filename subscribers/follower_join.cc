@@ -224,7 +224,7 @@ void Follower::enter_stream() {
       cursor_.ring->lag(cursor_.next) <= cursor_.ring->capacity() - cursor_.ring->capacity() / 4;
   cursor_.phase = journal() == nullptr || in_ring ? Phase::kLive : Phase::kCatchUp;
   catch_up_.start();
-  seen_head_ = 0;
+  cursor_.seen_head = 0;
   watch_.start(cursor_.ledger.taken(), monotonic_ns());
   set_attention();
 }

@@ -13,7 +13,7 @@ namespace lapwing {
 // One turn of the machine, while the outbox is empty. Records go into `out`, as many as fit and are
 // there before the next event.
 Follower::Turn Follower::turn(std::span<std::byte> out) {
-  if (cursor_.next >= due_ && reads() && reach_place()) return again();
+  if (cursor_.next >= cursor_.due && cursor_.reads() && reach_place()) return again();
   switch (cursor_.phase) {
     case Phase::kSeeking:
       return on_seeking();
@@ -82,22 +82,22 @@ std::string Follower::said_of_place() {
 }
 
 void Follower::set_attention() {
-  cursor_.attention = due_ = 0;
-  if (!reads() || !outbox_.empty()) return;
+  cursor_.attention = cursor_.due = 0;
+  if (!cursor_.reads() || !outbox_.empty()) return;
   // Nobody becomes live in the journal.
   const std::uint64_t to_look = cursor_.phase == Phase::kLive
                                     ? liveness_.records_between_looks(kUpkeepRecords)
                                     : kUpkeepRecords;
-  due_ = std::min({cursor_.next + to_look, trail_.next_first(), backlog_.next_due()});
-  cursor_.attention = filter_ ? std::min(due_, Sequence{1}) : due_;
+  cursor_.due = std::min({cursor_.next + to_look, trail_.next_first(), backlog_.next_due()});
+  cursor_.attention = filter_ ? std::min(cursor_.due, Sequence{1}) : cursor_.due;
 }
 
 Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {
-  const std::uint64_t room = room_in(out, due_);
+  const std::uint64_t room = cursor_.room_in(out, cursor_.due);
   if (room == 0) return nothing();
   absl::StatusOr<CatchUp::Read> read =
       catch_up_.read(*attachment_, cursor_.next, out.first(room * cursor_.record_bytes),
-                     watch_.ended(), seen_head_);
+                     watch_.ended(), cursor_.seen_head);
   if (!read.ok()) return end(read.status());
   switch (read->outcome) {
     case CatchUp::Outcome::kRecords:
@@ -117,7 +117,7 @@ Follower::Turn Follower::on_catch_up(std::span<std::byte> out) {
 }
 
 Follower::Turn Follower::on_live(std::span<std::byte> out) {
-  const RingRun run = read_run(out, due_);
+  const RingRun run = cursor_.read_run(out, cursor_.due);
   if (run.records > 0 || run.end.outcome == RingRead::kRecord) return run.records;
   if (run.end.outcome != RingRead::kEmpty) return on_lap(run.end);
   return watch_.ended() ? leave() : on_idle();

@@ -1,5 +1,10 @@
-// Where a subscriber stands. What it touches for a record that it takes from the ring is the first
-// cache line: the read path, which is open between two calls and closed within one that does more.
+// The next record of a subscriber, and how it is read from the ring. Taking a record touches only
+// the first cache line: the read path. It is open between two calls and closed within a call that
+// does more.
+//
+// Invariants
+//  1. limit <= attention <= due: a record at or beyond `due` needs a step of the machine first.
+//  2. While the path is closed, the ledger counts every record below `next` that was taken.
 //
 // Thread safety: one thread; call_wait.h has the exception.
 #pragma once
@@ -7,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include "bus/ring_reader.h"
@@ -14,6 +20,7 @@
 #include "lapwing/sequence.h"
 #include "subscribers/age_meter.h"
 #include "subscribers/delivery_ledger.h"
+#include "subscribers/distance.h"
 
 namespace lapwing {
 
@@ -26,7 +33,10 @@ struct ReadCursor : detail::ReadPath {
   Sequence attention = 0;            // from here on a turn is needed before the next record
   Sequence measured_from = AgeMeter::kNothingDue;  // the path leaves what is here to a call
   std::uint32_t behind_records = 0;                // of the options
-  DeliveryLedger ledger;                           // complete while the path is closed
+  DeliveryLedger ledger;
+  Sequence due = 0;        // from here on a turn announces something first, or does the upkeep
+  Sequence seen_head = 0;  // of the ring: RingReader::read_run
+  Distance distance;       // of batches
 
   // Of another attachment, or none: then the path stays closed, whatever it still points at.
   void set_ring(const RingReader* reader) {
@@ -63,6 +73,29 @@ struct ReadCursor : detail::ReadPath {
       ledger.take(next++, 1);
     }
     return outcome;
+  }
+
+  // In these phases records are delivered.
+  bool reads() const { return phase == Phase::kCatchUp || phase == Phase::kLive; }
+  // The number of records that may be read into `out` before the one at `end`, which is beyond the
+  // next record.
+  std::uint64_t room_in(std::span<std::byte> out, Sequence end) const {
+    return std::min<std::uint64_t>(out.size() / record_bytes, end - next);
+  }
+  // In kLive: copies records below `end` from the ring. They are not counted yet.
+  RingRun read_run(std::span<std::byte> out, Sequence end) {
+    const RingRun run = ring->read_run(next, out.data(), room_in(out, end), seen_head);
+    distance.on_read(run.records, run.end.outcome == RingRead::kEmpty);
+    return run;
+  }
+  // Counts the next `records` as taken.
+  void count(std::uint64_t records) {
+    if (phase == Phase::kCatchUp) {
+      ledger.take_caught_up(next, records);
+    } else {
+      ledger.take(next, records);
+    }
+    next += records;
   }
 };
 
