@@ -352,7 +352,6 @@ class Follower final : public WaitSource {
   // The session.
   std::optional<Attachment> attachment_;  // in every phase but kSeeking and kEnded
   SessionTrail trail_;
-  bool journal_done_ = false;  // the trail's journal is discarded, and was read to its end
   Id128 session_id_;
   bool follows_journal_ = false;  // as of the attachment
   Id128 joined_session_;          // while there is no trail: of the first record after the state

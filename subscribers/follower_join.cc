@@ -27,7 +27,7 @@ Follower::Turn Follower::on_seeking() {
 Follower::Turn Follower::on_found(Attachment found) {
   if (floating_) return on_attached(std::move(found));
   const absl::StatusOr<std::optional<ListedJournal>> older =
-      choose_discarded(options_, trail_, journal_done_, found);
+      choose_discarded(options_, trail_, found);
   if (!older.ok()) return end(older.status());
   if (!*older) return on_attached(std::move(found));
   absl::StatusOr<Attachment> discarded = Attachment::to_discarded(found, **older);
@@ -70,13 +70,13 @@ Follower::Turn Follower::on_attached(Attachment found) {
   place_request_.start(monotonic_ns());
   is_place_said_ = false;
   if (!joined_) return join();
-  if (!journal_done_) cursor_.ledger.reattached();
+  if (!trail_.is_finished()) cursor_.ledger.reattached();
   const std::optional<Sequence> gone = std::exchange(gone_, std::nullopt);
   if (same_session) {
     floating_ = false;  // its publisher was only slow to come: live begins here
   } else {
     if (gone) announce(EventKind::kPublisherGone, *gone, search_.left());
-    const bool comes_from_discarded = journal_done_;
+    const bool comes_from_discarded = trail_.is_finished();
     rejoin();
     if (cursor_.phase == Phase::kEnded) return again();
     if (comes_from_discarded && !backlog_.caught_up() && !attachment_->is_discarded()) {
@@ -168,7 +168,6 @@ Follower::Turn Follower::begin_at(StartingPoint start) {
 void Follower::rejoin() {
   std::string why = why_start_over(trail_, cursor_.ledger.held(), *attachment_);
   if (!why.empty()) return start_over(std::move(why));
-  journal_done_ = false;  // an older copy of `sessions` was put back
   trail_.extend(attachment_->sessions());
   if (absl::Status chosen = choose_instruments(trail_.current()); !chosen.ok()) {
     end(std::move(chosen));
@@ -183,7 +182,7 @@ void Follower::rejoin() {
 // records that are missing before the oldest one are a loss.
 void Follower::start_over(std::string why) {
   before_beginning_ = position();
-  const bool follows = std::exchange(journal_done_, false) && journal() != nullptr;
+  const bool follows = trail_.is_finished() && journal() != nullptr;
   cursor_.next = follows ? attachment_->sessions().front().first : oldest_of(*attachment_);
   if (attachment_->is_discarded()) {
     backlog_.put_off();

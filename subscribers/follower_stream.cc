@@ -322,7 +322,7 @@ Follower::Turn Follower::leave_journal() {
                                " had failed, and are in no file");
     return on_hole(std::move(rest));
   }
-  journal_done_ = true;
+  trail_.finish();
   std::string text = absl::StrCat("journal ", attachment_->journal_id().hex(), " of bus ",
                                   options_.directory, " was read to its end");
   close_everything();

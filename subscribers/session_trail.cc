@@ -10,6 +10,7 @@ void SessionTrail::start(const Id128& journal_id, std::vector<SessionLeg> legs, 
   journal_id_ = journal_id;
   legs_ = std::move(legs);
   current_ = 0;
+  is_finished_ = false;
   while (next_first() <= next) ++current_;
 }
 
@@ -17,6 +18,7 @@ void SessionTrail::extend(std::vector<SessionLeg> legs) {
   const Id128 id = current();
   legs_ = std::move(legs);
   current_ = 0;
+  is_finished_ = false;
   while (current_ + 1 < legs_.size() && legs_[current_].id != id) ++current_;
 }
 

@@ -30,6 +30,9 @@ class SessionTrail {
   void start(const Id128& journal_id, std::vector<SessionLeg> legs, Sequence next);
   // Takes a longer list of the same journal and stays in the current session.
   void extend(std::vector<SessionLeg> legs);
+  // The journal is discarded and was read to its end, until the next start() or extend().
+  void finish() { is_finished_ = true; }
+  bool is_finished() const { return is_finished_; }
 
   bool empty() const { return legs_.empty(); }
   const Id128& journal_id() const { return journal_id_; }
@@ -49,6 +52,7 @@ class SessionTrail {
   Id128 journal_id_;
   std::vector<SessionLeg> legs_;
   std::size_t current_ = 0;
+  bool is_finished_ = false;
 };
 
 }  // namespace lapwing

@@ -116,8 +116,7 @@ absl::StatusOr<std::size_t> journal_at_time(const std::vector<ListedJournal>& jo
 
 absl::StatusOr<std::size_t> choose_journal(const std::vector<ListedJournal>& journals,
                                            const SubscriberOptions& options,
-                                           const SessionTrail& trail, bool is_done,
-                                           const Attachment& newest) {
+                                           const SessionTrail& trail, const Attachment& newest) {
   const auto find = [&](const Id128& id) {
     return static_cast<std::size_t>(std::ranges::find(journals, id, &ListedJournal::id) -
                                     journals.begin());
@@ -126,7 +125,7 @@ absl::StatusOr<std::size_t> choose_journal(const std::vector<ListedJournal>& jou
   if (last == 0 && !options.start.journal) return last;
   if (!trail.empty()) {
     const std::size_t read = find(trail.journal_id());
-    if (read < journals.size()) return std::min(is_done ? read + 1 : read, last);
+    if (read < journals.size()) return std::min(trail.is_finished() ? read + 1 : read, last);
     return oldest_with_records(journals, newest);
   }
   if (options.start.journal) {
@@ -151,12 +150,10 @@ absl::StatusOr<std::size_t> choose_journal(const std::vector<ListedJournal>& jou
 
 absl::StatusOr<std::optional<ListedJournal>> choose_discarded(const SubscriberOptions& options,
                                                               const SessionTrail& trail,
-                                                              bool is_done,
                                                               const Attachment& newest) {
   std::vector<ListedJournal> journals = newest.journals();
   if (journals.empty()) return std::nullopt;
-  const absl::StatusOr<std::size_t> chosen =
-      choose_journal(journals, options, trail, is_done, newest);
+  const absl::StatusOr<std::size_t> chosen = choose_journal(journals, options, trail, newest);
   if (!chosen.ok()) return chosen.status();
   if (journals[*chosen].id() == newest.journal_id()) return std::nullopt;
   return std::optional<ListedJournal>(std::move(journals[*chosen]));

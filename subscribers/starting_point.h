@@ -30,11 +30,9 @@ absl::Status check_start(const SubscriberOptions& options, const Attachment& att
 
 // Returns the discarded journal to read next; nullopt if the newest one, that of `newest`, is next.
 // `trail` is empty before the first record is chosen. Afterwards it contains the journal that was
-// read last, and `is_done` is true if that was read to its end. Errors: kNotFound if the start
-// names a journal that is not listed; those of the disk.
+// read last. Errors: kNotFound if the start names a journal that is not listed; those of the disk.
 absl::StatusOr<std::optional<ListedJournal>> choose_discarded(const SubscriberOptions& options,
                                                               const SessionTrail& trail,
-                                                              bool is_done,
                                                               const Attachment& newest);
 
 // The first sequence by `options`, which were checked, on a bus whose newest record is `newest`. A
