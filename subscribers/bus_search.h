@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -41,6 +42,8 @@ struct LeftSession {
   bool closed = false;          // its end was a close
   std::string how = {};         // it ended, in words
   Sequence next = kNoSequence;  // the subscriber goes on with this one
+  // The last sequence, if the end is reported only once the session does not answer again.
+  std::optional<Sequence> unreported = {};
 };
 
 class BusSearch {
@@ -65,6 +68,10 @@ class BusSearch {
   const ClientOptions& client_options() const { return client_options_; }
   // How the session ended that was left last, in words.
   std::string left() const { return left_ ? left_->how : ""; }
+  // The unreported end of that session. The next call returns nullopt.
+  std::optional<Sequence> take_unreported() {
+    return left_ ? std::exchange(left_->unreported, std::nullopt) : std::nullopt;
+  }
 
   // When the next step is due, and the descriptor that may make it due earlier (-1: none).
   std::uint64_t next_step_ns() const { return greeting_ ? greeting_ends_ns_ : next_step_ns_; }

@@ -376,8 +376,7 @@ class Follower final : public WaitSource {
   // Between sessions.
   BusSearch search_{options_};
   PlaceRequest place_request_;
-  bool is_place_said_ = false;    // of this attachment, that it has none
-  std::optional<Sequence> gone_;  // last of a session, to be reported unless that answers again
+  bool is_place_said_ = false;  // of this attachment, that it has none
 
   Outbox outbox_;
   Sequence durable_when_left_ = 0;   // of the session that was left last

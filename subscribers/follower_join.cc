@@ -15,8 +15,9 @@ Follower::Turn Follower::on_seeking() {
   absl::StatusOr<std::optional<Attachment>> found = search_.step(now);
   if (!found.ok()) return end(found.status());
   if (*found) return on_found(*std::move(*found));
-  if (gone_ && search_.unanswered()) {
-    return announce(EventKind::kPublisherGone, *std::exchange(gone_, std::nullopt), search_.left());
+  if (search_.unanswered()) {
+    const std::optional<Sequence> gone = search_.take_unreported();
+    if (gone) return announce(EventKind::kPublisherGone, *gone, search_.left());
   }
   absl::Status given_up = search_.given_up(now);
   return given_up.ok() ? nothing() : end(std::move(given_up));
@@ -71,7 +72,7 @@ Follower::Turn Follower::on_attached(Attachment found) {
   is_place_said_ = false;
   if (!joined_) return join();
   if (!trail_.is_finished()) cursor_.ledger.reattached();
-  const std::optional<Sequence> gone = std::exchange(gone_, std::nullopt);
+  const std::optional<Sequence> gone = search_.take_unreported();
   if (same_session) {
     floating_ = false;  // its publisher was only slow to come: live begins here
   } else {

@@ -292,17 +292,16 @@ Follower::Turn Follower::leave() {
   cursor_.phase = Phase::kSeeking;
   cursor_.attention = 0;
   // A publisher that was only silent may go on and die later: what it leaves then is another look.
-  search_.start({how == Ending::kSilent ? Id128{} : session_id_, closed, text, cursor_.next});
+  LeftSession left{how == Ending::kSilent ? Id128{} : session_id_, closed, text, cursor_.next};
+  // A socket is also closed on a client that was dropped: first see whether the same session
+  // answers. Not in this call: the records of one batch are of one session, and of one size.
+  if (how == Ending::kHungUp && !closed) left.unreported = last;
+  search_.start(std::move(left));
   if (closed) {
     if (options_.end_at_close) cursor_.phase = Phase::kEnded;
     return announce(EventKind::kClosed, last, std::move(text));
   }
-  // A socket is also closed on a client that was dropped: first see whether the same session
-  // answers. Not in this call: the records of one batch are of one session, and of one size.
-  if (how == Ending::kHungUp) {
-    gone_ = last;
-    return nothing();
-  }
+  if (how == Ending::kHungUp) return nothing();
   // Of a publisher that was silent first and is dead now it was said already.
   if (std::exchange(gone_said_, {session_id_, last}) == std::pair(session_id_, last))
     return nothing();
