@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -76,8 +77,9 @@ class Attachment {
   const ControlClient* control() const { return control_ ? &*control_ : nullptr; }
   // There is a place now, on a socket of this session.
   void take_place(ControlClient control);
-  // Why there is a publisher and no socket, in words; empty: there is one, or no publisher.
-  const std::string& why_no_place() const { return why_no_place_; }
+  // Why there is a publisher and no socket; empty if there is a socket or no publisher. The reason
+  // is reported once: the next call returns an empty text.
+  std::string take_why_no_place() { return std::exchange(why_no_place_, {}); }
   // Null if the ring file is gone. Parking and the descriptor's helper thread keep a share of the
   // map.
   const RingReader* ring() const { return ring_ ? &*ring_ : nullptr; }

@@ -307,7 +307,6 @@ class Follower final : public WaitSource {
   bool tell_liveness(std::uint64_t now_ns);
   void report(std::uint64_t now_ns);
   void ask_for_place(std::uint64_t now_ns);
-  std::string said_of_place();
   ClientState client_state() const;
   Turn leave();
   Turn leave_journal();
@@ -376,7 +375,6 @@ class Follower final : public WaitSource {
   // Between sessions.
   BusSearch search_{options_};
   PlaceRequest place_request_;
-  bool is_place_said_ = false;  // of this attachment, that it has none
 
   Outbox outbox_;
   Sequence durable_when_left_ = 0;   // of the session that was left last

@@ -69,7 +69,6 @@ Follower::Turn Follower::on_attached(Attachment found) {
   cursor_.place = place_.front().bytes;
   reporter_.restart(counters());
   place_request_.start(monotonic_ns());
-  is_place_said_ = false;
   if (!joined_) return join();
   if (!trail_.is_finished()) cursor_.ledger.reattached();
   const std::optional<Sequence> gone = search_.take_unreported();
@@ -198,7 +197,7 @@ void Follower::start_over(std::string why) {
     end(std::move(chosen));
     return;
   }
-  if (const std::string place = said_of_place(); !place.empty()) {
+  if (const std::string place = attachment_->take_why_no_place(); !place.empty()) {
     absl::StrAppend(&why, "; ", place);
   }
   announce(EventKind::kReset, cursor_.next, std::move(why));

@@ -58,7 +58,7 @@ bool Follower::reach_place() {
     }
     cursor_.ledger.session_seen();
     const bool is_newest = trail_.current() == session_id_;
-    announce(EventKind::kSession, cursor_.next, is_newest ? said_of_place() : "");
+    announce(EventKind::kSession, cursor_.next, is_newest ? attachment_->take_why_no_place() : "");
   } else if (backlog_.step(cursor_.next)) {
     announce(EventKind::kCaughtUp, backlog_.last(), backlog_.not_durable());
   } else {
@@ -73,12 +73,7 @@ bool Follower::reach_place() {
 Follower::Turn Follower::introduce(Sequence first) {
   introduced_ = true;
   gives_all_ = !filter_;
-  return announce(EventKind::kSession, first, said_of_place());
-}
-
-// Once for each attachment.
-std::string Follower::said_of_place() {
-  return std::exchange(is_place_said_, true) ? "" : attachment_->why_no_place();
+  return announce(EventKind::kSession, first, attachment_->take_why_no_place());
 }
 
 void Follower::set_attention() {
