@@ -290,11 +290,11 @@ class Follower final : public WaitSource {
   absl::Status check_instruments(const Attachment& found);
   absl::Status choose_instruments(const Id128& session_id);
   void enter_stream();
-  Turn begin_snapshot(Sequence newer_than);
+  Turn begin_snapshot(const std::optional<Gap>& gap);
   Turn deliver_state();
-  Turn go_on_after_state(Sequence as_of, std::string text);
+  Turn go_on_after_state(Sequence as_of, const Gap& gap, std::string text);
   Turn without_snapshot();
-  Turn fill_instead(std::string why);
+  Turn fill_instead(const Gap& gap, std::string why);
 
   // Laps, holes and the end of a session: follower_stream.cc.
   Turn on_lap(const RingReadResult& read);
@@ -368,7 +368,6 @@ class Follower final : public WaitSource {
   bool gives_all_ = false;   // and there is no filter: read_records() is asked first
   bool floating_ = false;    // start live without a publisher: begins with the next session
   std::optional<SnapshotJoin> snapshot_;  // kSnapshot
-  std::optional<Gap> gap_before_state_;   // kSnapshot: the gap that a state is loaded after
   std::shared_ptr<const Fold> fold_;
   std::uint64_t state_size_ = 0;
 

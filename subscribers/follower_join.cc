@@ -141,7 +141,7 @@ Follower::Turn Follower::begin() {
     enter_stream();
     return again();
   }
-  if (options_.start.kind == Start::Kind::kSnapshot) return begin_snapshot(kNoSequence);
+  if (options_.start.kind == Start::Kind::kSnapshot) return begin_snapshot(std::nullopt);
   absl::StatusOr<StartingPoint> start = choose_start(options_, *attachment_, backlog_.joined_at());
   if (!start.ok()) return end(start.status());
   return begin_at(*std::move(start));
@@ -228,13 +228,13 @@ void Follower::enter_stream() {
   set_attention();
 }
 
-// Of a checkpoint that is newer than `newer_than`; kNoSequence: of any.
-Follower::Turn Follower::begin_snapshot(Sequence newer_than) {
+// Loads the state that the stream begins with, or that follows `gap`.
+Follower::Turn Follower::begin_snapshot(const std::optional<Gap>& gap) {
   absl::StatusOr<std::shared_ptr<const Fold>> fold =
       choose_fold(fold_ != nullptr ? fold_ : options_.start.own_fold, options_.start.fold,
                   attachment_->records());
   if (!fold.ok()) return end(fold.status());
-  snapshot_.emplace(*std::move(fold), options_.directory, newer_than);
+  snapshot_.emplace(*std::move(fold), options_.directory, gap);
   cursor_.phase = Phase::kSnapshot;
   return again();
 }
@@ -271,8 +271,9 @@ Follower::Turn Follower::deliver_state() {
   }
   const Sequence as_of = snapshot_->as_of();
   std::string text = snapshot_->text();
+  const std::optional<Gap> gap = snapshot_->gap();
   snapshot_.reset();
-  if (gap_before_state_) return go_on_after_state(as_of, std::move(text));
+  if (gap) return go_on_after_state(as_of, *gap, std::move(text));
   backlog_.extend(as_of);  // newer than F where it was written during the join
   begin_at({as_of + 1, ""});
   cursor_.ledger.resume_after(as_of);
@@ -280,8 +281,7 @@ Follower::Turn Follower::deliver_state() {
 }
 
 // The state has what the gap's records did up to `as_of`; the journal or the ring gives the others.
-Follower::Turn Follower::go_on_after_state(Sequence as_of, std::string text) {
-  const Gap gap = *std::exchange(gap_before_state_, std::nullopt);
+Follower::Turn Follower::go_on_after_state(Sequence as_of, const Gap& gap, std::string text) {
   cursor_.ledger.covered_by_state(gap.first, as_of);
   cursor_.next = as_of + 1;
   enter_stream();
@@ -296,8 +296,9 @@ Follower::Turn Follower::go_on_after_state(Sequence as_of, std::string text) {
 // the first record is lost, other than to who asked for the oldest record (joining_from_oldest).
 Follower::Turn Follower::without_snapshot() {
   std::string why = snapshot_->text();
+  const std::optional<Gap> gap = snapshot_->gap();
   snapshot_.reset();
-  if (gap_before_state_) return fill_instead(std::move(why));
+  if (gap) return fill_instead(*gap, std::move(why));
   const StartingPoint oldest{oldest_of(*attachment_), ""};
   absl::StrAppend(&why, "; begins with sequence ", oldest.next, ", the oldest that is kept");
   begin_at(oldest);
@@ -305,8 +306,7 @@ Follower::Turn Follower::without_snapshot() {
 }
 
 // As OnGap::kFill does.
-Follower::Turn Follower::fill_instead(std::string why) {
-  const Gap gap = *std::exchange(gap_before_state_, std::nullopt);
+Follower::Turn Follower::fill_instead(const Gap& gap, std::string why) {
   catch_up_.keep_to_journal_below(gap.resume);
   cursor_.phase = Phase::kCatchUp;
   absl::StrAppend(&why, "; goes on with sequence ", cursor_.next, ", from the journal");

@@ -157,8 +157,7 @@ Follower::Turn Follower::on_lap(const RingReadResult& read) {
       break;
     case OnGap::kSnapshot:
       cursor_.ledger.gap_to_fill(gap);
-      gap_before_state_ = gap;
-      begin_snapshot(gap.first - 1);
+      begin_snapshot(gap);
       break;
   }
   return announce(EventKind::kGap, gap.first, std::move(text), gap);

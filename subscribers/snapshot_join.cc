@@ -67,10 +67,11 @@ absl::StatusOr<std::shared_ptr<const Fold>> choose_fold(std::shared_ptr<const Fo
 }
 
 SnapshotJoin::SnapshotJoin(std::shared_ptr<const Fold> fold, const std::string& bus,
-                           Sequence newer_than)
+                           const std::optional<Gap>& gap)
     : fold_(std::move(fold)),
       directory_(checkpoint_directory(bus, fold_->shape().name)),
-      newer_than_(newer_than) {}
+      gap_(gap),
+      newer_than_(gap ? gap->first - 1 : kNoSequence) {}
 
 void SnapshotJoin::step(const Attachment& attachment) {
   if (!listed_) return list();

@@ -25,6 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lapwing/fold.h"
+#include "lapwing/gap.h"
 #include "lapwing/sequence.h"
 #include "lapwing/subscriber.h"
 #include "os/posix_io.h"
@@ -59,15 +60,18 @@ class SnapshotJoin {
     kNone,  // no checkpoint can be used
   };
 
-  // Of `fold`, which is for the records of this bus: a checkpoint as of a later sequence than
-  // `newer_than`; kNoSequence: of any.
-  SnapshotJoin(std::shared_ptr<const Fold> fold, const std::string& bus, Sequence newer_than);
+  // Loads a checkpoint of `fold`, which is for the records of this bus. After a gap it has to be as
+  // of a sequence in the gap or behind it.
+  SnapshotJoin(std::shared_ptr<const Fold> fold, const std::string& bus,
+               const std::optional<Gap>& gap);
 
   Progress progress() const { return progress_; }
   // Goes on loading.
   void step(const Attachment& attachment);
 
   const std::shared_ptr<const Fold>& fold() const { return fold_; }
+  // The gap that the state follows.
+  const std::optional<Gap>& gap() const { return gap_; }
   // Which checkpoint it is, and what was passed over; or why there is none.
   const std::string& text() const { return text_; }
 
@@ -85,7 +89,8 @@ class SnapshotJoin {
 
   std::shared_ptr<const Fold> fold_;
   std::string directory_;  // of the fold's checkpoints
-  Sequence newer_than_ = kNoSequence;
+  const std::optional<Gap> gap_;
+  const Sequence newer_than_;  // kNoSequence: any checkpoint will do
   std::unique_ptr<PosixDisk> disk_ = std::make_unique<PosixDisk>();  // before what borrows it
   Progress progress_ = Progress::kLoading;
   bool listed_ = false;
