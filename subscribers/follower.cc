@@ -33,6 +33,7 @@ void Follower::await_measured(std::uint64_t deadline_ns) {
 Due Follower::wait_closed(std::uint64_t deadline_ns) {
   begin_waiting();
   for (;;) {
+    const std::uint64_t filtered = counters().filtered;
     const Due due = poll();
     if (due.kind != DueKind::kNothing) {
       calls_.waiter().reset();
@@ -40,7 +41,7 @@ Due Follower::wait_closed(std::uint64_t deadline_ns) {
     }
     records_waited_ = counters().records;
     if (deadline_ns == 0 || calls_.another_rests()) return {};
-    if (std::exchange(passed_over_, false)) {
+    if (counters().filtered != filtered) {
       if (!looks_again(deadline_ns)) return {};
     } else if (!spin() && !rest(deadline_ns)) {
       return {};
@@ -63,11 +64,12 @@ void Follower::begin_waiting() {
 Result<Sequence> Follower::read_one(std::span<std::byte> record, std::uint64_t deadline_ns) {
   const Turning turning(*this);
   if (turning.is_refused()) return Errc::kMisuse;
-  if (introduced_ && record.size() != cursor_.record_bytes && !event_is_due())
+  if (is_introduced() && record.size() != cursor_.record_bytes && !event_is_due())
     return Errc::kRecordSize;
   await_measured(deadline_ns);
   begin_waiting();
   for (;;) {
+    const std::uint64_t filtered = counters().filtered;
     const Due due = poll();
     switch (due.kind) {
       case DueKind::kNothing:
@@ -83,7 +85,7 @@ Result<Sequence> Follower::read_one(std::span<std::byte> record, std::uint64_t d
     }
     records_waited_ = counters().records;
     if (deadline_ns == 0 || calls_.another_rests()) return calls_.why_nothing(deadline_ns);
-    if (std::exchange(passed_over_, false)) {
+    if (counters().filtered != filtered) {
       if (!looks_again(deadline_ns)) return calls_.why_nothing(deadline_ns);
       continue;
     }
@@ -126,7 +128,7 @@ bool Follower::read_records(std::span<std::byte> rows, Result<Batch>& batch) {
     return true;
   }
   calls_.begin();
-  if (!gives_all_ || rows.size() < cursor_.record_bytes) return false;
+  if (!gives_all() || rows.size() < cursor_.record_bytes) return false;
   const std::size_t count = poll_batch(rows);
   if (count == 0) return false;
   deliver(*batch, rows, count);
@@ -135,7 +137,7 @@ bool Follower::read_records(std::span<std::byte> rows, Result<Batch>& batch) {
 
 bool Follower::read_records(const RowSpace& rows, Result<Batch>& batch) {
   const bool has_rows =
-      read_records(gives_all_ ? rows.from(0, cursor_.record_bytes) : rows.bytes, batch);
+      read_records(gives_all() ? rows.from(0, cursor_.record_bytes) : rows.bytes, batch);
   if (has_rows) rows.number(0, batch->count, batch->first);
   return has_rows;
 }
@@ -143,9 +145,9 @@ bool Follower::read_records(const RowSpace& rows, Result<Batch>& batch) {
 Result<Batch> Follower::read(const RowSpace& rows, std::uint64_t deadline_ns, Due& due) {
   const Turning turning(*this);
   if (turning.is_refused()) return Errc::kMisuse;
-  if (introduced_ && rows.places(cursor_.record_bytes) == 0) {
+  if (is_introduced() && rows.places(cursor_.record_bytes) == 0) {
     if (!event_is_due()) return {Errc::kTooSmall, {.row_bytes = cursor_.record_bytes}};
-  } else if (gives_all_ && deadline_ns == 0 && outbox_.empty()) {
+  } else if (gives_all() && deadline_ns == 0 && outbox_.empty()) {
     return calls_.why_nothing(deadline_ns);
   }
   if (filter_) cursor_.distance.keep();
@@ -258,9 +260,8 @@ bool Follower::arm() {
 }
 
 void Follower::end_in_child() noexcept {
-  forked_ = true;
-  introduced_ = gives_all_ = false;  // read() and take() come to poll()
-  cursor_.phase = Phase::kEnded;
+  join_ = Join::kNotYet;  // read() and take() come to poll()
+  cursor_.phase = Phase::kForked;
   cursor_.attention = 0;
   cursor_.limit = 0;
   calls_.end_in_child();
@@ -276,7 +277,7 @@ Due Follower::poll() {
       return {};
     }
   }
-  if (forked_) return {.kind = DueKind::kEnd};
+  if (cursor_.phase == Phase::kForked) return {.kind = DueKind::kEnd};
   if (calls_.another_rests()) {
     calls_.refuse();
     return {};
@@ -312,7 +313,6 @@ void Follower::pass_over() {
   block_.skip(others);
   cursor_.count(others);
   cursor_.ledger.filter_out(others);
-  passed_over_ = true;
 }
 
 std::size_t Follower::poll_batch(std::span<std::byte> out) {
@@ -399,6 +399,7 @@ std::optional<Follower::Pause> Follower::pause_from(std::uint64_t now_ns) {
     case Phase::kSnapshot:  // there is more of it to load
     case Phase::kLive:
     case Phase::kEnded:
+    case Phase::kForked:
       break;
   }
   return std::nullopt;
@@ -415,7 +416,7 @@ bool Follower::is_ready() {
   }
   const Turning turning(*this);
   // Where another thread's call waits, or this is a forked child, the caller's own call says so.
-  if (turning.is_refused() || forked_ || advance()) return true;
+  if (turning.is_refused() || cursor_.phase == Phase::kForked || advance()) return true;
   if (waits_for_others()) spins_left_ = kSpins;
   return false;
 }
@@ -423,7 +424,8 @@ bool Follower::is_ready() {
 std::optional<WakeUp> Follower::prepare_wait() {
   const Turning turning(*this);
   const bool has_something = !outbox_.empty() || !block_.empty();
-  if (turning.is_refused() || forked_ || has_something) return std::nullopt;
+  const bool is_forked = cursor_.phase == Phase::kForked;
+  if (turning.is_refused() || is_forked || has_something) return std::nullopt;
   spins_left_ = 0;  // after the sleep it looks after everything
   const std::uint64_t now = monotonic_ns();
   WakeUp wake_up;

@@ -127,6 +127,14 @@ struct RowSpace {
   }
 };
 
+// How far the first join has come.
+enum class Join : std::uint32_t {
+  kNotYet,
+  kAttached,
+  kIntroduced,  // the first session was announced
+  kFloating,    // the same; live without a publisher, so the stream begins with the next session
+};
+
 class Follower final : public WaitSource {
  public:
   // `interrupt`, if there is one, takes the place of its own, and outlives it.
@@ -258,8 +266,11 @@ class Follower final : public WaitSource {
   void read_state(const RowSpace& rows, const Due& first, Batch& batch);
   void read_chosen(const RowSpace& rows, const Due& first, Batch& batch);
   bool event_is_due();
+  // Rows of the first session, and of every one after it, are given as they come.
+  bool is_introduced() const { return join_ >= Join::kIntroduced; }
+  bool gives_all() const { return is_introduced() && !filter_; }
   Errc why_ended() const {
-    if (forked_) return Errc::kForked;
+    if (cursor_.phase == Phase::kForked) return Errc::kForked;
     return status_.ok() ? Errc::kClosed : errc_of(status_);
   }
   Turn turn(std::span<std::byte> out);
@@ -346,7 +357,6 @@ class Follower final : public WaitSource {
 
   const SubscriberOptions options_;
   std::optional<InstrumentFilter> filter_;
-  bool passed_over_ = false;  // records, since a wait last looked at the clock
 
   // The session.
   std::optional<Attachment> attachment_;  // in every phase but kSeeking and kEnded
@@ -362,11 +372,8 @@ class Follower final : public WaitSource {
   CatchUp catch_up_{options_.missing_file_grace};
 
   // The join.
-  bool joined_ = false;  // attached once
+  Join join_ = Join::kNotYet;
   Backlog backlog_{options_};
-  bool introduced_ = false;  // the first session was announced
-  bool gives_all_ = false;   // and there is no filter: read_records() is asked first
-  bool floating_ = false;    // start live without a publisher: begins with the next session
   std::optional<SnapshotJoin> snapshot_;  // kSnapshot
   std::shared_ptr<const Fold> fold_;
   std::uint64_t state_size_ = 0;
@@ -379,7 +386,6 @@ class Follower final : public WaitSource {
   Sequence durable_when_left_ = 0;   // of the session that was left last
   StoredPosition before_beginning_;  // position() until the outbox's beginning is delivered
   absl::Status status_;
-  bool forked_ = false;  // end_in_child()
 
   CallWait calls_;
   std::optional<CallWait::Rest> set_rest_;  // while a wait set sleeps

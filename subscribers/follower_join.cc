@@ -26,7 +26,7 @@ Follower::Turn Follower::on_seeking() {
 // If there are several journals, the first one that was not read yet is attached. A start in the
 // future waits for the newest one.
 Follower::Turn Follower::on_found(Attachment found) {
-  if (floating_) return on_attached(std::move(found));
+  if (join_ == Join::kFloating) return on_attached(std::move(found));
   const absl::StatusOr<std::optional<ListedJournal>> older =
       choose_discarded(options_, trail_, found);
   if (!older.ok()) return end(older.status());
@@ -38,7 +38,7 @@ Follower::Turn Follower::on_found(Attachment found) {
 absl::Status Follower::check_fits(const Attachment& found) {
   absl::Status fits = check_policy(options_, found);
   if (fits.ok() && options_.expect) fits = check_expected(*options_.expect, found.records());
-  if (fits.ok() && !joined_) fits = check_start(options_, found);
+  if (fits.ok() && join_ == Join::kNotYet) fits = check_start(options_, found);
   if (fits.ok() && options_.on_gap == OnGap::kSnapshot && fold_ == nullptr) {
     fits = choose_fold(options_.start.own_fold, options_.start.fold, found.records()).status();
   }
@@ -54,7 +54,8 @@ absl::Status Follower::check_fits(const Attachment& found) {
 
 Follower::Turn Follower::on_attached(Attachment found) {
   if (absl::Status fits = check_fits(found); !fits.ok()) return end(std::move(fits));
-  const bool same_session = joined_ && !found.is_discarded() && found.session_id() == session_id_;
+  const bool same_session =
+      join_ != Join::kNotYet && !found.is_discarded() && found.session_id() == session_id_;
   attachment_.emplace(std::move(found));
   session_id_ = joined_session_ = attachment_->session_id();
   follows_journal_ = attachment_->follows_journal();
@@ -69,11 +70,11 @@ Follower::Turn Follower::on_attached(Attachment found) {
   cursor_.place = place_.front().bytes;
   reporter_.restart(counters());
   place_request_.start(monotonic_ns());
-  if (!joined_) return join();
+  if (join_ == Join::kNotYet) return join();
   if (!trail_.is_finished()) cursor_.ledger.reattached();
   const std::optional<Sequence> gone = search_.take_unreported();
   if (same_session) {
-    floating_ = false;  // its publisher was only slow to come: live begins here
+    join_ = Join::kIntroduced;  // its publisher was only slow to come: live begins here
   } else {
     if (gone) announce(EventKind::kPublisherGone, *gone, search_.left());
     const bool comes_from_discarded = trail_.is_finished();
@@ -91,7 +92,7 @@ Follower::Turn Follower::on_attached(Attachment found) {
 // journal may follow.
 absl::Status Follower::check_instruments(const Attachment& found) {
   if (!filter_) return absl::OkStatus();
-  const bool continues = joined_ && trail_.journal_id() == found.journal_id();
+  const bool continues = !trail_.empty() && trail_.journal_id() == found.journal_id();
   return filter_->begin(options_.directory, found.records().description.get(),
                         continues ? trail_.current() : found.sessions().front().id);
 }
@@ -111,7 +112,7 @@ void Follower::keep_description(const std::shared_ptr<const Schema>& before) {
 // Steps 1 and 2 of docs/bootstrap.md. Without a publisher nothing can be asked: F is the end of
 // what it left.
 Follower::Turn Follower::join() {
-  joined_ = true;
+  if (join_ == Join::kNotYet) join_ = Join::kAttached;
   backlog_.begin(attachment_->newest());
   if (attachment_->is_discarded()) backlog_.put_off();
   if (!attachment_->has_publisher() || journal() == nullptr) return begin();
@@ -152,8 +153,10 @@ Follower::Turn Follower::begin_at(StartingPoint start) {
   trail_.start(attachment_->journal_id(), attachment_->sessions(), cursor_.next);
   if (absl::Status chosen = choose_instruments(trail_.current()); !chosen.ok()) return end(chosen);
   cursor_.ledger.session_seen();
-  floating_ = options_.start.kind == Start::Kind::kLive && !attachment_->has_publisher();
-  if (!introduced_) introduce(cursor_.next);
+  if (!is_introduced()) introduce(cursor_.next);
+  if (options_.start.kind == Start::Kind::kLive && !attachment_->has_publisher()) {
+    join_ = Join::kFloating;
+  }
   if (!start.reset.empty()) {
     before_beginning_ = *options_.start.position;
     announce(EventKind::kReset, cursor_.next, std::move(start.reset));
@@ -173,7 +176,7 @@ void Follower::rejoin() {
     end(std::move(chosen));
     return;
   }
-  if (std::exchange(floating_, false))
+  if (std::exchange(join_, Join::kIntroduced) == Join::kFloating)
     cursor_.next = std::max(cursor_.next, attachment_->session_first());
   pass_over_void();
 }
@@ -189,7 +192,7 @@ void Follower::start_over(std::string why) {
   } else {
     backlog_.restart(attachment_->newest());
   }
-  floating_ = false;
+  join_ = Join::kIntroduced;
   cursor_.ledger.restart();
   cursor_.ledger.session_seen();
   trail_.start(attachment_->journal_id(), attachment_->sessions(), cursor_.next);
@@ -258,7 +261,7 @@ Follower::Turn Follower::on_snapshot() {
 
 // The next entry; after the last one the stream, from S + 1.
 Follower::Turn Follower::deliver_state() {
-  if (!introduced_) return introduce(snapshot_->as_of() + 1);
+  if (!is_introduced()) return introduce(snapshot_->as_of() + 1);
   std::span<const std::byte> entry = snapshot_->next();
   for (std::uint64_t others = 0; filter_ && !entry.empty(); entry = snapshot_->next()) {
     if (filter_->matches_entry(fold_->shape(), entry)) break;

@@ -26,6 +26,7 @@ Follower::Turn Follower::turn(std::span<std::byte> out) {
     case Phase::kLive:
       return on_live(out);
     case Phase::kEnded:
+    case Phase::kForked:
       break;
   }
   outbox_.add({.kind = DueKind::kEnd}, "");
@@ -71,8 +72,7 @@ bool Follower::reach_place() {
 
 // The first session, of which the record at `first` comes first.
 Follower::Turn Follower::introduce(Sequence first) {
-  introduced_ = true;
-  gives_all_ = !filter_;
+  join_ = Join::kIntroduced;
   return announce(EventKind::kSession, first, attachment_->take_why_no_place());
 }
 

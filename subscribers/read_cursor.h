@@ -25,7 +25,15 @@
 namespace lapwing {
 
 // Of the state machine in follower.h, which has the table.
-enum class Phase : std::uint32_t { kSeeking, kFlushing, kSnapshot, kCatchUp, kLive, kEnded };
+enum class Phase : std::uint32_t {
+  kSeeking,
+  kFlushing,
+  kSnapshot,
+  kCatchUp,
+  kLive,
+  kEnded,
+  kForked,  // in a forked child
+};
 
 struct ReadCursor : detail::ReadPath {
   Phase phase = Phase::kSeeking;
