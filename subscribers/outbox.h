@@ -1,19 +1,32 @@
-// The events of a subscriber that are due before its next record, each with its words.
+// What a subscriber hands out next, and the events that are due before its next record, each with
+// its text.
 //
-// They are delivered in the order in which they were added. One that was taken and could not be
-// delivered is put back, and is the first one again.
+// Events are delivered in the order in which they were added. An event that was taken and could not
+// be delivered is put back, and is the first one again.
 //
 // Thread safety: one thread.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "subscribers/due.h"
+#include "lapwing/subscriber.h"
 
 namespace lapwing {
+
+enum class DueKind : std::uint32_t { kNothing, kRecord, kState, kEvent, kEnd };
+
+struct Due {
+  DueKind kind = DueKind::kNothing;
+  Sequence sequence = kNoSequence;
+  std::span<const std::byte> record = {};  // kRecord, kState
+  EventKind event = {};                    // kEvent
+};
 
 class Outbox {
  public:
