@@ -10,7 +10,6 @@
 #include "lapwing/subscriber.h"
 #include "os/kernel.h"
 #include "snapshot/schema/field_reader.h"
-#include "subscribers/follower.h"
 #include "subscribers/subscriber_access.h"
 #include "testing/bus_fixture.h"
 #include "testing/child_process.h"
@@ -193,8 +192,7 @@ TEST_CASE("The path is open for the records between two that are measured") {
   Trace trace(bus, measuring(bus, 7));  // 1, 8, 15 …
   REQUIRE(trace.until(EventKind::kCaughtUp));
   trace.until_quiet();
-  WaitSource* const source = SubscriberAccess::wait_source(trace.subscriber);
-  const detail::ReadPath& path = static_cast<Follower*>(source)->path();
+  const detail::ReadPath& path = SubscriberAccess::path(trace.subscriber);
   CHECK(path.limit == 15);
   bus.publish(5);
   AgedRecord record{};

@@ -1,4 +1,4 @@
-// Where the next record comes from, for each place that it can be in. The follower on top of it is
+// Where the next record comes from, for each place that it can be in. The machine on top of it is
 // tested in splice_test.cc and missing_files_test.cc.
 #include "subscribers/catch_up.h"
 

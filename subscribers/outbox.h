@@ -1,5 +1,5 @@
-// What a subscriber hands out next, and the events that are due before its next record, each with
-// its text.
+// The items that a subscriber hands out, and the events that are due before its next record, each
+// with its text.
 //
 // Events are delivered in the order in which they were added. An event that was taken and could not
 // be delivered is put back, and is the first one again.

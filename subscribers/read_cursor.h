@@ -6,7 +6,7 @@
 //  1. limit <= attention <= due: a record at or beyond `due` needs a step of the machine first.
 //  2. While the path is closed, the ledger counts every record below `next` that was taken.
 //
-// Thread safety: one thread; call_wait.h has the exception.
+// Thread safety: one thread; subscriber_wait.h has the exception.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 
 namespace lapwing {
 
-// Of the state machine in follower.h, which has the table.
+// The table of the phases is in subscriber_machine.h.
 enum class Phase : std::uint32_t {
   kSeeking,
   kFlushing,
@@ -38,11 +38,11 @@ enum class Phase : std::uint32_t {
 struct ReadCursor : detail::ReadPath {
   Phase phase = Phase::kSeeking;
   const RingReader* ring = nullptr;  // the attachment's; null if it has none
-  Sequence attention = 0;            // from here on a turn is needed before the next record
+  Sequence attention = 0;            // from here on a step is needed before the next record
   Sequence measured_from = AgeMeter::kNothingDue;  // the path leaves what is here to a call
   std::uint32_t behind_records = 0;                // of the options
   DeliveryLedger ledger;
-  Sequence due = 0;        // from here on a turn announces something first, or does the upkeep
+  Sequence due = 0;        // from here on a step posts an event first, or does the upkeep
   Sequence seen_head = 0;  // of the ring: RingReader::read_run
   Distance distance;       // of batches
 
@@ -72,7 +72,7 @@ struct ReadCursor : detail::ReadPath {
     const Sequence first = std::exchange(counted, kNoSequence);
     if (first != kNoSequence && first < next) ledger.take(first, next - first);
   }
-  // The next record may be taken from the ring without a turn.
+  // The next record may be taken from the ring without a step.
   bool is_live() const { return phase == Phase::kLive && next < attention; }
   // Where it is_live(): takes it, if it is there.
   [[gnu::always_inline]] RingRead take(std::byte* out) {

@@ -1,4 +1,4 @@
-// Records of one size that a turn read, many at a time, and that are handed out one by one or many at
+// Records of one size that a step read, many at a time, and that are handed out one by one or many at
 // once.
 //
 // Thread safety: one thread.
@@ -23,6 +23,9 @@ class RecordBlock {
     bytes_.resize(std::max<std::size_t>(kBytes / record_bytes, 1) * record_bytes);
     begin_ = end_ = 0;
   }
+
+  // 0 before the first resize().
+  std::uint32_t record_bytes() const { return record_bytes_; }
 
   // While it is empty: memory to read into, of which filled() says how many records came.
   std::span<std::byte> room() { return bytes_; }

@@ -1,8 +1,8 @@
-// Tells the publisher where a subscriber is: on a change at most every kReportNsMin, otherwise
-// every kReportNsMax; and how old records are, every kLatencyReportNs. Never blocks; a report that
-// does not fit into the socket is dropped.
+// Reports the position of a subscriber to the publisher: on a change at most every kReportNsMin,
+// otherwise every kReportNsMax. Reports the ages of records every kLatencyReportNs. Never blocks; a
+// report that does not fit into the socket is dropped.
 //
-// Thread safety: one thread.
+// Thread safety: one thread. Borrows the options and the stream.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,8 @@
 
 #include "bus/control/client.h"
 #include "lapwing/ages.h"
-#include "lapwing/sequence.h"
-#include "lapwing/subscriber.h"
-#include "lapwing/waiting.h"
 #include "proto/control_frames.h"
+#include "subscribers/stream.h"
 
 namespace lapwing {
 
@@ -23,47 +21,48 @@ inline constexpr std::uint64_t kLatencyReportNs = 1'000'000'000;
 
 class Reporter {
  public:
-  Reporter(WaitStrategy wait, OnGap on_gap) : wait_(wait), on_gap_(on_gap) {}
+  Reporter(const SubscriberOptions& options, const Stream& stream)
+      : options_(options), stream_(stream), counters_(stream.cursor.ledger.counters()) {}
 
-  // Reports if it is time to. `position` is the last sequence delivered or passed over, `head` the
-  // newest that is published, as far as the subscriber sees.
-  void report(ControlClient& control, std::uint64_t now_ns, Sequence position, Sequence head,
-              const SubscriberCounters& counters, ClientState state) {
-    const bool changed = position != position_ || state != state_;
+  // Reports if it is time to.
+  void report(ControlClient& control, std::uint64_t now_ns) {
+    const bool is_live = stream_.cursor.phase == Phase::kLive;
+    ClientState state = is_live ? ClientState::kLive : ClientState::kFilling;
+    if (!stream_.backlog.caught_up()) state = ClientState::kJoining;
+    const bool changed = stream_.cursor.next - 1 != position_ || state != state_;
     if (now_ns - reported_ns_ < (changed ? kReportNsMin : kReportNsMax)) return;
     reported_ns_ = now_ns;
-    send(control, position, head, counters, state);
+    send(control, state);
   }
 
-  // Reports at once: the last word before the socket is closed.
-  void send(ControlClient& control, Sequence position, Sequence head,
-            const SubscriberCounters& counters, ClientState state) {
-    position_ = position;
+  // Reports at once: the last report before the socket is closed.
+  void send(ControlClient& control, ClientState state) {
+    position_ = stream_.cursor.next - 1;
     state_ = state;
     ReportFrame frame = make_frame<ReportFrame>(FrameType::kReport);
-    frame.position = position;
-    frame.head = std::max(head, position);  // head moves behind a batch that is being published
-    frame.records = counters.records;
-    frame.gaps = counters.gaps;
-    frame.lost = counters.lost;
-    frame.filled = counters.filled;
+    frame.position = position_;
+    // Head moves behind a batch that is being published.
+    frame.head = std::max(stream_.head(), position_);
+    frame.records = counters_.records;
+    frame.gaps = counters_.gaps;
+    frame.lost = counters_.lost;
+    frame.filled = counters_.filled;
     frame.state = state;
-    frame.wait = static_cast<std::uint32_t>(wait_);
-    frame.on_gap = static_cast<std::uint32_t>(on_gap_);
+    frame.wait = static_cast<std::uint32_t>(options_.wait);
+    frame.on_gap = static_cast<std::uint32_t>(options_.on_gap);
     frame.gaps_before = gaps_before_;
     frame.lost_before = lost_before_;
     control.report(frame);
   }
 
-  // Reports the ages of records, one in `every` of which is measured, where there are new ones.
-  void report_ages(ControlClient& control, std::uint64_t now_ns, const Ages& ages,
-                   std::uint64_t every) {
+  // Reports the ages of records, if there are new ones and it is time to.
+  void report_ages(ControlClient& control, std::uint64_t now_ns, const Ages& ages) {
     const std::uint64_t measured = ages.age_ns.count() + ages.negative + ages.unstamped;
     if (measured == measured_ || now_ns - ages_reported_ns_ < kLatencyReportNs) return;
     ages_reported_ns_ = now_ns;
     measured_ = measured;
     LatencyReportFrame frame = make_frame<LatencyReportFrame>(FrameType::kLatencyReport);
-    frame.every = every;
+    frame.every = options_.measure_every;
     frame.sum_ns = ages.age_ns.sum();
     frame.max_ns = ages.age_ns.max();
     frame.negative = ages.negative;
@@ -72,18 +71,19 @@ class Reporter {
     control.report(frame);
   }
 
-  // A new session has heard nothing yet, and `counters` are of before it.
-  void restart(const SubscriberCounters& counters) {
+  // Another session is attached. The counters until now are of the sessions before it.
+  void restart() {
     reported_ns_ = 0;
     ages_reported_ns_ = 0;
     measured_ = 0;
-    gaps_before_ = counters.gaps;
-    lost_before_ = counters.lost;
+    gaps_before_ = counters_.gaps;
+    lost_before_ = counters_.lost;
   }
 
  private:
-  const WaitStrategy wait_;
-  const OnGap on_gap_;
+  const SubscriberOptions& options_;
+  const Stream& stream_;
+  const SubscriberCounters& counters_;
   std::uint64_t gaps_before_ = 0;
   std::uint64_t lost_before_ = 0;
   Sequence position_ = kNoSequence;

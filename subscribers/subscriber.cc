@@ -6,57 +6,52 @@
 #include "lapwing/fold.h"
 #include "os/fork.h"
 #include "os/thread_placement.h"
-#include "subscribers/follower.h"
-#include "subscribers/instrument_filter.h"
-#include "subscribers/snapshot_join.h"
+#include "subscribers/item_delivery.h"
 #include "subscribers/subscriber_access.h"
 
 namespace lapwing {
 
 struct Subscriber::State {
   State(SubscriberOptions options, Interrupt* interrupt)
-      : follower(std::move(options), interrupt), fork(*this, "subscriber") {}
+      : delivery(std::move(options), interrupt), fork(*this, "subscriber") {}
 
-  void on_child() noexcept { follower.end_in_child(); }
+  void on_child() noexcept { delivery.end_in_child(); }
 
   Event event_of(const Due& due);
   Result<Item> item_of(const Due& due);
-  Result<Batch> read_further(std::span<std::byte> rows, Deadline deadline);
-  Result<Batch> read_further(const RowSpace& rows, Deadline deadline);
+  Result<Batch> read(const RowSpace& rows, Deadline deadline);
 
-  Follower follower;
-  // As of the last kSession or kReset that was delivered.
-  std::uint32_t record_bytes = 0;
-  std::string schema_name;
-  std::shared_ptr<const Schema> schema;
-  Event event;  // of the last item
+  ItemDelivery delivery;
+  Event session;  // the last kSession or kReset that was delivered
+  Event event;    // of the last item
   ForkWatch fork;
 };
 
 Event Subscriber::State::event_of(const Due& due) {
+  const Stream& stream = delivery.stream();
+  const SubscriberCounters& counters = stream.cursor.ledger.counters();
+  const std::shared_ptr<const Fold>& fold = delivery.machine().fold();
   Event made;
   made.kind = due.event;
   made.sequence = due.sequence;
-  made.gap = follower.gap();
-  made.record_bytes = follower.record_bytes();
-  made.schema_name = follower.records().schema;
-  made.schema_note = follower.records().note;
-  made.schema = follower.records().description;
-  made.journal_id = follower.journal_id();
-  made.session_id = follower.current_session();
-  made.is_first_session = due.event == EventKind::kSession && follower.counters().records == 0 &&
-                          follower.counters().sessions <= 1;
-  made.is_filtered = follower.is_filtered();
-  made.follows_journal = follower.follows_journal();
-  made.on_gap = follower.on_gap();
-  if (follower.fold() != nullptr) made.fold = follower.fold()->shape().name;
-  if (due.event == EventKind::kSnapshotComplete) made.state_entries = follower.state_size();
-  made.text = follower.text();
-  if (due.event == EventKind::kSession || due.event == EventKind::kReset) {
-    record_bytes = made.record_bytes;
-    schema_name = made.schema_name;
-    schema = made.schema;
+  made.gap = stream.outbox.gap();
+  made.record_bytes = stream.cursor.record_bytes;
+  made.schema_name = stream.records.schema;
+  made.schema_note = stream.records.note;
+  made.schema = stream.records.description;
+  made.journal_id = stream.trail.journal_id();
+  made.session_id = stream.current_session();
+  made.is_first_session =
+      due.event == EventKind::kSession && counters.records == 0 && counters.sessions <= 1;
+  made.is_filtered = stream.filter.has_value();
+  made.follows_journal = stream.follows_journal;
+  made.on_gap = stream.options.on_gap;
+  if (fold != nullptr) made.fold = fold->shape().name;
+  if (due.event == EventKind::kSnapshotComplete) {
+    made.state_entries = delivery.machine().state_size();
   }
+  made.text = stream.outbox.text();
+  if (due.event == EventKind::kSession || due.event == EventKind::kReset) session = made;
   return made;
 }
 
@@ -67,14 +62,9 @@ Event Subscriber::State::event_of(const Due& due) {
   return Item{.kind = ItemKind::kEvent, .sequence = due.sequence, .event = &event};
 }
 
-[[gnu::noinline]] Result<Batch> Subscriber::State::read_further(std::span<std::byte> rows,
-                                                                Deadline deadline) {
-  return read_further(RowSpace{.bytes = rows}, deadline);
-}
-
-Result<Batch> Subscriber::State::read_further(const RowSpace& rows, Deadline deadline) {
+Result<Batch> Subscriber::State::read(const RowSpace& rows, Deadline deadline) {
   Due due;
-  Result<Batch> batch = follower.read(rows, deadline.monotonic_ns(), due);
+  Result<Batch> batch = delivery.read(rows, deadline.monotonic_ns(), due);
   if (batch->kind == ItemKind::kEvent) {
     batch->event = std::make_shared<const Event>(event_of(due));
   }
@@ -144,11 +134,11 @@ absl::StatusOr<Subscriber> SubscriberAccess::open(SubscriberOptions options, Int
 }
 
 WaitSource* SubscriberAccess::wait_source(Subscriber& subscriber) {
-  return subscriber.state_ == nullptr ? nullptr : &subscriber.state_->follower;
+  return subscriber.state_ == nullptr ? nullptr : &subscriber.state_->delivery;
 }
 
 Subscriber::Subscriber(StateHandle state)
-    : state_(std::move(state)), path_(&state_->follower.path()) {}
+    : state_(std::move(state)), path_(&state_->delivery.path()) {}
 Subscriber::~Subscriber() = default;
 void Subscriber::DeleteState::operator()(State* state) const {
   delete_unless_forked(state, state->fork);
@@ -157,91 +147,86 @@ Subscriber::Subscriber(Subscriber&&) noexcept = default;
 Subscriber& Subscriber::operator=(Subscriber&&) noexcept = default;
 
 Result<Sequence> Subscriber::read_one_further(std::span<std::byte> record, Deadline deadline) {
-  return state_->follower.read_one(record, deadline.monotonic_ns());
+  return state_->delivery.read_one(record, deadline.monotonic_ns());
 }
 
 Result<Event> Subscriber::read_event() {
   if (state_->fork.in_child()) return Errc::kForked;
-  const Result<Due> due = state_->follower.read_event();
+  const Result<Due> due = state_->delivery.read_event();
   if (!due.ok()) return due.error();
   return state_->event_of(*due);
 }
 
 Result<Batch> Subscriber::read(std::span<std::byte> rows, Deadline deadline) {
-  Result<Batch> batch = Batch{};
-  if (!state_->follower.read_records(rows, batch)) [[unlikely]] {
-    batch = state_->read_further(rows, deadline);
-  }
-  return batch;
+  return state_->read({.bytes = rows}, deadline);
 }
 
 Result<Batch> Subscriber::read(std::span<std::byte> rows, std::span<Sequence> sequences,
                                Deadline deadline) {
-  const RowSpace space{.bytes = rows, .sequences = sequences};
-  Result<Batch> batch = Batch{};
-  if (!state_->follower.read_records(space, batch)) batch = state_->read_further(space, deadline);
-  return batch;
+  return state_->read({.bytes = rows, .sequences = sequences}, deadline);
 }
 
 Result<Item> Subscriber::next_further(Deadline deadline) {
-  const Result<Due> due = state_->follower.next(deadline.monotonic_ns());
+  const Result<Due> due = state_->delivery.next(deadline.monotonic_ns());
   if (!due.ok()) return due.error();
   if (due->kind == DueKind::kRecord) return Item{ItemKind::kRecord, due->sequence, due->record};
   return state_->item_of(*due);
 }
 
 void Subscriber::interrupt() noexcept {
-  state_->follower.interrupt();
+  state_->delivery.interrupt();
 }
 
 absl::StatusOr<int> Subscriber::fd() {
   if (state_->fork.in_child()) return state_->fork.error();
-  return state_->follower.descriptor();
+  return state_->delivery.descriptor();
 }
 bool Subscriber::arm() {
-  return !state_->fork.in_child() && state_->follower.arm();
+  return !state_->fork.in_child() && state_->delivery.arm();
 }
 
 const std::shared_ptr<const Fold>& Subscriber::fold() const {
-  return state_->follower.fold();
+  return state_->delivery.machine().fold();
 }
 std::uint64_t Subscriber::state_size() const {
-  return state_->follower.state_size();
+  return state_->delivery.machine().state_size();
 }
 const std::string& Subscriber::schema_name() const {
-  return state_->schema_name;
+  return state_->session.schema_name;
 }
 const std::shared_ptr<const Schema>& Subscriber::schema() const {
-  return state_->schema;
+  return state_->session.schema;
 }
 std::uint32_t Subscriber::record_bytes() const {
-  return state_->record_bytes;
+  return state_->session.record_bytes;
 }
 Id128 Subscriber::session_id() const {
-  return state_->follower.session_id();
+  const Stream& stream = state_->delivery.counted_stream();
+  return stream.trail.empty() ? Id128{}
+                              : stream.trail.session_of(stream.cursor.ledger.counters().last);
 }
 const absl::Status& Subscriber::status() const {
-  return state_->fork.in_child() ? state_->fork.error() : state_->follower.status();
+  return state_->fork.in_child() ? state_->fork.error() : state_->delivery.stream().status;
 }
 StoredPosition Subscriber::position() const {
-  return state_->follower.position();
+  return state_->delivery.stream().position();
 }
 Sequence Subscriber::durable() const {
-  return state_->fork.in_child() ? kNoSequence : state_->follower.durable();
+  return state_->fork.in_child() ? kNoSequence : state_->delivery.stream().durable();
 }
 Sequence Subscriber::head() const {
-  return state_->fork.in_child() ? kNoSequence : state_->follower.head();
+  return state_->fork.in_child() ? kNoSequence : state_->delivery.stream().head();
 }
 std::uint64_t Subscriber::lag() const {
   const Sequence head = this->head();
-  const Sequence taken = state_->follower.next_sequence() - 1;
+  const Sequence taken = path_->next - 1;
   return head > taken ? head - taken : 0;
 }
 SubscriberCounters Subscriber::counters() const {
-  return state_->follower.counters_now();
+  return state_->delivery.counted_stream().cursor.ledger.counters();
 }
 std::optional<Ages> Subscriber::ages() const {
-  return state_->follower.ages();
+  return state_->delivery.machine().upkeep().ages();
 }
 
 }  // namespace lapwing

@@ -1,0 +1,154 @@
+// The calls of a subscriber: they take steps of the machine until there is an event or a record,
+// and hand it out. A call that does more than take a record closes the read path, and opens it again
+// at its end. The path leaves a record whose age is measured (age_meter.h) to a call.
+//
+// A step reads records of the ring into the caller's memory, or many at once into the block. With a
+// filter (SubscriberOptions::instruments) all go into the block, and records of other instruments at
+// its front are passed over: taken, and not handed out.
+//
+// Invariants
+//  1. A step is taken only while no event is due and the block is empty.
+//  2. While the block holds records and there is no filter, the read path is closed.
+//  3. A call that overlaps a resting one changes nothing, and returns kMisuse. In a forked child every
+//     call returns kForked.
+//
+// Thread safety: one thread, but for interrupt() (subscriber_wait.h). Owns all parts of the
+// subscriber.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "lapwing/result.h"
+#include "subscribers/record_block.h"
+#include "subscribers/subscriber_machine.h"
+#include "subscribers/subscriber_wait.h"
+
+namespace lapwing {
+
+inline constexpr std::uint32_t kLooks = 1024;  // at the next slot, before a call waits otherwise
+inline constexpr int kStepsMax = 16;           // changes of phase within one call
+
+// Memory for rows that read() copies end to end, and optionally a column for their sequences.
+struct RowSpace {
+  std::span<std::byte> bytes;
+  std::optional<std::span<Sequence>> sequences = {};
+
+  bool has_room(std::size_t row_bytes) const {
+    return bytes.size() >= row_bytes && (!sequences || !sequences->empty());
+  }
+  // How many rows fit.
+  std::size_t count(std::size_t row_bytes) const {
+    const std::size_t rows = bytes.size() / row_bytes;
+    return sequences ? std::min(rows, sequences->size()) : rows;
+  }
+  std::span<std::byte> from(std::size_t row, std::size_t row_bytes) const {
+    return bytes.subspan(row * row_bytes, (count(row_bytes) - row) * row_bytes);
+  }
+  // Numbers `rows` rows from `row` on, beginning with `first`.
+  void number(std::size_t row, std::size_t rows, Sequence first) const {
+    for (std::size_t i = 0; sequences && i < rows; ++i) (*sequences)[row + i] = first + i;
+  }
+};
+
+class ItemDelivery final : public WaitSource {
+ public:
+  // `interrupt` replaces its own, and outlives it.
+  explicit ItemDelivery(SubscriberOptions options, Interrupt* interrupt = nullptr)
+      : options_(std::move(options)), wait_(options_, stream_, machine_, interrupt) {}
+
+  const Stream& stream() const { return stream_; }
+  // The same, with all records counted that were taken since the path was opened.
+  const Stream& counted_stream() {
+    const ClosedPath closed(*this);
+    return stream_;
+  }
+  const SubscriberMachine& machine() const { return machine_; }
+
+  // As the public calls of these names.
+  detail::ReadPath& path() { return cursor_; }
+  Result<Due> next(std::uint64_t deadline_ns);
+  Result<Sequence> read_one(std::span<std::byte> record, std::uint64_t deadline_ns);
+  Result<Due> read_event();
+  // Leaves the event out of a batch of kEvent: `due` is the event.
+  Result<Batch> read(const RowSpace& rows, std::uint64_t deadline_ns, Due& due);
+  void interrupt() noexcept { wait_.interrupt(); }
+  absl::StatusOr<int> descriptor() { return wait_.descriptor(); }
+  bool arm();
+
+  // A wait set sleeps on the ring's doorbell, which rings only for subscribers that may park. When
+  // there is no ring to wait for, it polls every kSeekingTickNs.
+  bool can_sleep() const override { return may_park(options_.wait); }
+  bool is_ready() override;
+  std::optional<WakeUp> prepare_wait() override;
+  void finish_wait() override;
+
+  // In a forked child: the subscriber has ended with kForked. Changes single words only, wherever
+  // another thread of the parent was. position() and counters() stay.
+  void end_in_child() noexcept;
+
+ private:
+  // The read path is closed while it lives. A call that overlaps a resting one leaves it alone.
+  struct ClosedPath {
+    explicit ClosedPath(ItemDelivery& of) : delivery(of), refusal(of.why_refused()) {
+      if (refusal != Errc::kMisuse) delivery.cursor_.close();
+    }
+    ~ClosedPath() {
+      if (refusal == Errc::kOk) delivery.open_path();
+    }
+    ClosedPath(const ClosedPath&) = delete;
+
+    ItemDelivery& delivery;
+    const Errc refusal;
+  };
+
+  // Callers may read a record in place by wide moves.
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+
+  void open_path();
+  Errc why_refused() const {
+    if (wait_.another_rests()) return Errc::kMisuse;
+    return cursor_.phase == Phase::kForked ? Errc::kForked : Errc::kOk;
+  }
+  // Other processes decide what comes next, and a poll may cost a system call.
+  bool may_pause() const { return machine_.pause_from(0).has_value(); }
+  bool has_something() const { return !stream_.outbox.empty() || !block_.empty(); }
+  Errc why_ended() const { return stream_.status.ok() ? Errc::kClosed : errc_of(stream_.status); }
+
+  Step step(std::span<std::byte> out);
+  bool advance();
+  void pass_over();
+  bool event_is_due();
+  Due poll(std::span<std::byte> record);
+  std::size_t poll_batch(std::span<std::byte> out);
+  Result<Due> wait_for_due(std::span<std::byte> record, std::uint64_t deadline_ns);
+  void await_measured(std::uint64_t deadline_ns);
+
+  Due deliver_event();
+  Due deliver(const std::byte* record);
+  void deliver(Batch& batch, const RowSpace& rows, std::size_t count);
+  void deliver_state(Batch& batch, const RowSpace& rows, const Due& first);
+  void add_chosen(Batch& batch, const RowSpace& rows);
+  // Records first … last, in `rows`, are handed out now.
+  void measure(Sequence first, Sequence last, std::span<const std::byte> rows) {
+    if (last >= cursor_.measured_from) [[unlikely]]
+      machine_.upkeep().measure(first, rows);
+  }
+
+  const SubscriberOptions options_;
+  ReadCursor cursor_;
+  RecordBlock block_;
+  std::vector<Line> lines_;  // the cursor's `place`: a record that is handed out in place
+  Stream stream_{options_, cursor_};
+  SubscriberMachine machine_{options_, stream_};
+  SubscriberWait wait_;
+};
+
+}  // namespace lapwing

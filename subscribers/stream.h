@@ -1,0 +1,110 @@
+// The stream that a subscriber reads: the attached session, the position in its journal, and the
+// events that are due before the next record.
+//
+// Invariants
+//  1. While an event is due, the cursor's attention is 0: no record is delivered before it.
+//  2. position() stays before a reset, a state or a gap until its event is delivered. A program
+//     that stores the position before then gets the event again.
+//  3. There is an attachment in kFlushing, kSnapshot, kCatchUp and kLive.
+//
+// A filter keeps every record off the read path: the attention is 1 at most, and no sequence is below
+// 1. The path is open all the same, because live() takes a limit of 0 for a closed path.
+//
+// Thread safety: one thread. Owns the attachment, borrows the options and the cursor.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "lapwing/subscriber.h"
+#include "subscribers/attachment.h"
+#include "subscribers/backlog.h"
+#include "subscribers/instrument_filter.h"
+#include "subscribers/outbox.h"
+#include "subscribers/publisher_watch.h"
+#include "subscribers/read_cursor.h"
+
+namespace lapwing {
+
+inline constexpr std::uint64_t kUpkeepRecords = 4096;  // delivered between two upkeeps, at most
+
+struct Stream {
+  Stream(const SubscriberOptions& all_options, ReadCursor& read_cursor);
+
+  // Adds an event that is due before the next record.
+  void post(EventKind kind, Sequence sequence, std::string text = {}, const Gap& gap = {}) {
+    post({.kind = DueKind::kEvent, .sequence = sequence, .event = kind}, std::move(text), gap);
+  }
+  // Adds an event, an entry of a state, or the end.
+  void post(const Due& due, std::string text = {}, const Gap& gap = {}) {
+    outbox.add(due, std::move(text), gap);
+    cursor.attention = 0;
+  }
+  // There is an event. Removes the first one.
+  Due take_event() {
+    const Due due = outbox.take();
+    renew_due();
+    return due;
+  }
+  // The event that was taken last is the first one again.
+  void put_back(const Due& due) {
+    outbox.put_back(due);
+    cursor.attention = 0;
+  }
+  // Lets the cursor read up to the next boundary or upkeep, unless an event is due.
+  void renew_due();
+
+  void attach(Attachment found);
+  // The phase is kSeeking from now on.
+  void detach();
+
+  // The records that follow are of that session. Errors: those of InstrumentFilter::begin().
+  absl::Status choose_instruments(const RecordIdentity& of, const Id128& session);
+  // Begins at record `next` of the attached journal. Errors: the same.
+  absl::Status begin_history(Sequence next);
+
+  // Whether the journal holds the range, or will. A slot is reused only once it is archived.
+  bool may_be_filled(Sequence first, Sequence last, GapCause cause) const;
+  // Whether missing records are not a loss, because the program asked for the oldest record and has
+  // none yet. With a filter, it could not see from its first record where the stream began.
+  bool begins_with_oldest() const;
+  // Posts kLost if a void ends before the next record and the subscriber holds records of it. A power
+  // cut took exactly those, so the event has a range of no records: nothing is lost.
+  void pass_void();
+  // Why a range in a void is missing, and which records of the void the subscriber holds.
+  std::string void_text(Sequence first, Sequence last) const;
+
+  JournalReader* journal() const { return attachment->journal(); }
+  // 0 while no session is attached.
+  Sequence head() const { return attachment ? attachment->newest() : kNoSequence; }
+  // The session of the records that are delivered now. It may be older than the attached one.
+  const Id128& current_session() const { return trail.empty() ? first_session : trail.current(); }
+  // As the public calls of these names.
+  StoredPosition position() const;
+  Sequence durable() const;
+
+  const SubscriberOptions& options;
+  const std::uint64_t live_upkeep_records;  // between two upkeeps in kLive
+  ReadCursor& cursor;
+  Outbox outbox;
+  absl::Status status;
+  std::optional<InstrumentFilter> filter;
+
+  // The session that is attached, or was attached last.
+  std::optional<Attachment> attachment;
+  Id128 session_id;
+  RecordIdentity records;
+  bool follows_journal = false;
+  PublisherWatch watch;
+
+  SessionTrail trail;   // empty before the first record is chosen
+  Id128 first_session;  // of the first record, while the trail is empty
+  Backlog backlog;
+  StoredPosition before_beginning;  // position() until the outbox's beginning is delivered
+  Sequence durable_when_left = 0;   // durable() of the session that was left last
+};
+
+}  // namespace lapwing

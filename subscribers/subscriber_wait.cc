@@ -1,0 +1,109 @@
+#include "subscribers/subscriber_wait.h"
+
+#include <utility>
+
+#include "lapwing/error.h"
+#include "os/kernel.h"
+
+namespace lapwing {
+
+// A waiter that backs off begins anew after each record, including records that needed no wait.
+void SubscriberWait::begin() {
+  if (records_waited_ != cursor_.ledger.counters().records) waiter_.reset();
+  if (!another_rests()) interrupted_ = misused_ = false;
+}
+
+// Without the check, a bus that publishes other instruments without a pause would hold the call.
+bool SubscriberWait::keep_waiting(std::uint64_t deadline_ns, bool has_passed_over) {
+  records_waited_ = cursor_.ledger.counters().records;
+  if (deadline_ns == 0 || another_rests()) return false;
+  if (has_passed_over) return !take_interrupt() && monotonic_ns() < deadline_ns;
+  return spin() || rest(deadline_ns);
+}
+
+// Looks at the next slot only. False: it is not the time to spin, or it is time for the upkeep.
+bool SubscriberWait::spin() {
+  if (cursor_.phase != Phase::kLive || !waiter_.spinning()) return false;
+  for (; spins_left_ > 0; --spins_left_) {
+    waiter_.spin();
+    if (cursor_.ring->has(cursor_.next)) return true;
+  }
+  return false;
+}
+
+// Waits a moment in the way the phase allows. False: the deadline has passed, or it is interrupted.
+bool SubscriberWait::rest(std::uint64_t deadline_ns) {
+  if (take_interrupt()) return false;
+  const std::uint64_t now = monotonic_ns();
+  if (now >= deadline_ns) return false;
+  const Rest rest(*this);
+  if (!rest.is_held) {
+    refuse();
+    return false;
+  }
+  cursor_.close();  // another call that has opened it meanwhile is misuse
+  spins_left_ = 0;
+  if (cursor_.phase == Phase::kLive) {
+    if (waiter_.spinning()) {
+      waiter_.spin();
+    } else if (!stream_.watch.ended()) {  // or the ring is to be read once more at once
+      waiter_.turn(stream_.attachment->map()->words(), seen_in_ring(),
+                   std::min(deadline_ns, after_ns(now, doze_ns())));
+    }
+    return true;
+  }
+  const std::optional<Pause> pause = machine_.pause_from(now);
+  if (!pause) return true;
+  const std::uint64_t until_ns = std::min({pause->until_ns, deadline_ns, now + kInterruptPauseNs});
+  wait_readable(pause->fd, until_ns - std::min(until_ns, now));
+  return true;
+}
+
+std::optional<WakeUp> SubscriberWait::prepare() {
+  spins_left_ = 0;
+  const std::uint64_t now = monotonic_ns();
+  WakeUp wake_up;
+  if (cursor_.phase == Phase::kLive) {
+    if (stream_.watch.ended()) return std::nullopt;
+    wake_up.word = doorbell_to_sleep_on(stream_.attachment->map()->words(), seen_in_ring());
+    if (!wake_up.word) return std::nullopt;
+    wake_up.wake_by_ns = now + doze_ns();
+  } else {
+    const std::optional<Pause> pause = machine_.pause_from(now);
+    if (!pause) return std::nullopt;
+    wake_up.wake_by_ns = std::min(pause->until_ns, now + kSeekingTickNs);
+  }
+  set_rest_.emplace(*this);
+  if (set_rest_->is_held) return wake_up;
+  set_rest_.reset();
+  return std::nullopt;
+}
+
+absl::StatusOr<int> SubscriberWait::descriptor() {
+  if (has_descriptor()) return descriptor_->fd();
+  if (!may_park(options_.wait)) {
+    return make_error(Errc::kInvalidArgument,
+                      "a subscriber that waits busily has no descriptor: the publisher rings only "
+                      "for those that may park; choose backoff or park");
+  }
+  absl::StatusOr<std::unique_ptr<WakeDescriptor>> started = WakeDescriptor::start(options_.threads);
+  if (!started.ok()) return started.status();
+  descriptor_ = *std::move(started);
+  spins_left_ = 0;
+  descriptor_->signal();  // there may be something to do already
+  return descriptor_->fd();
+}
+
+bool SubscriberWait::arm() {
+  if (!has_descriptor() || machine_.may_read()) return false;
+  if (cursor_.phase == Phase::kSnapshot) {
+    descriptor_->signal();  // the next slice
+  } else if (cursor_.phase == Phase::kLive && stream_.attachment->control() != nullptr) {
+    descriptor_->arm(stream_.attachment->map(), seen_in_ring());
+  } else {
+    descriptor_->arm(nullptr, kNoSequence);
+  }
+  return true;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,135 @@
+// The waiting of a subscriber's calls. A call spins on the next slot, then rests until something may
+// have changed. A wait set or an event loop may wait instead.
+//
+// A call that overlaps a resting one is refused. Meanwhile the read path is closed, so that the hot
+// path, which checks nothing else, fails as well.
+//
+// Upkeep (the clock, the socket, the heartbeat) costs more than a look at the next slot. So kSpins
+// empty polls skip it between two upkeeps. With a descriptor none does: event loops do not spin.
+//
+// Invariants
+//  1. While a call rests, the attention is 0, so that no other call opens the path.
+//  2. The first poll after a rest does not skip the upkeep.
+//
+// Thread safety: interrupt() from any thread and from a signal handler; another_rests() from any
+// thread; the rest by the calling thread. The descriptor has a helper thread (wake_descriptor.h).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "os/deadline.h"
+#include "os/interrupt.h"
+#include "os/wait_source.h"
+#include "os/waiter.h"
+#include "proto/busy_flag.h"
+#include "subscribers/subscriber_machine.h"
+#include "subscribers/wake_descriptor.h"
+
+namespace lapwing {
+
+inline constexpr std::uint32_t kSpins = 64;  // empty polls between two upkeeps
+// A publisher that has no client slot for this subscriber does not ring its bell.
+inline constexpr std::uint64_t kUnheardPauseNs = 1'000'000;
+inline constexpr std::uint64_t kInterruptPauseNs = 20'000'000;  // of a sleep that nothing wakes
+
+class SubscriberWait {
+ public:
+  // Borrows the options, the stream and the machine. `interrupt` replaces its own, and outlives it.
+  SubscriberWait(const SubscriberOptions& options, const Stream& stream,
+                 const SubscriberMachine& machine, Interrupt* interrupt = nullptr)
+      : options_(options),
+        stream_(stream),
+        cursor_(stream.cursor),
+        machine_(machine),
+        interrupt_(interrupt != nullptr ? *interrupt : own_interrupt_) {}
+  SubscriberWait(const SubscriberWait&) = delete;
+
+  // Ends the call that rests, or else the next one.
+  void interrupt() noexcept { interrupt_.raise(); }
+  bool another_rests() const { return resting_.is_taken(); }
+  void refuse() { misused_ = true; }
+  // A call begins.
+  void begin();
+  // Waits a moment after a poll that found nothing. True: poll again. False: the call ends. If
+  // records were passed over, more may be there: it only checks whether the call is over.
+  bool keep_waiting(std::uint64_t deadline_ns, bool has_passed_over);
+  // The error of a call that found nothing.
+  Errc why_nothing(std::uint64_t deadline_ns) {
+    if (std::exchange(misused_, false)) return Errc::kMisuse;
+    if (std::exchange(interrupted_, false)) return Errc::kInterrupted;
+    return nothing_by(Deadline::at_monotonic_ns(deadline_ns));
+  }
+  // In a forked child, which has no thread that rests.
+  void end_in_child() noexcept { resting_.release(); }
+  // A call found something: the next wait begins to spin.
+  void reset() { waiter_.reset(); }
+  bool spins() const { return waiter_.spinning(); }
+
+  // Whether this empty poll skips the upkeep.
+  bool skips_upkeep() {
+    if (spins_left_ == 0) return false;
+    --spins_left_;
+    return true;
+  }
+  // The next `polls` empty polls skip it.
+  void skip_upkeep(std::uint32_t polls) { spins_left_ = polls; }
+
+  // WaitSource::prepare_wait() and finish_wait(). There is nothing to hand out.
+  std::optional<WakeUp> prepare();
+  void finish() { set_rest_.reset(); }
+
+  // Subscriber::fd() and arm(). There is nothing to hand out that was read already.
+  absl::StatusOr<int> descriptor();
+  bool has_descriptor() const { return descriptor_ != nullptr; }
+  bool arm();
+
+ private:
+  // Held while a call rests, which has closed the read path.
+  struct Rest {
+    explicit Rest(SubscriberWait& of) : wait(of), is_held(of.resting_.try_take()) {
+      if (is_held) attention_before = std::exchange(wait.cursor_.attention, 0);
+    }
+    ~Rest() {
+      if (!is_held) return;
+      wait.cursor_.attention = attention_before;
+      wait.misused_ = false;  // that of a call which overlapped this one
+      wait.resting_.release();
+    }
+    Rest(const Rest&) = delete;
+
+    SubscriberWait& wait;
+    const bool is_held;  // false: another call rests
+    Sequence attention_before = 0;
+  };
+
+  bool take_interrupt() { return interrupted_ = interrupt_.take(); }
+  bool spin();
+  bool rest(std::uint64_t deadline_ns);
+  // How long it may sleep on the doorbell.
+  std::uint64_t doze_ns() const {
+    return stream_.attachment->control() != nullptr ? kParkNsMax : kUnheardPauseNs;
+  }
+  // A start in the future, or a batch whose head has not moved yet, waits for head to move at all.
+  Sequence seen_in_ring() const { return std::min(cursor_.next - 1, cursor_.ring->head()); }
+
+  const SubscriberOptions& options_;
+  const Stream& stream_;
+  ReadCursor& cursor_;  // the stream's
+  const SubscriberMachine& machine_;
+  Interrupt own_interrupt_;
+  Interrupt& interrupt_;
+  Waiter waiter_{options_.wait, &interrupt_};
+  BusyFlag resting_;
+  bool interrupted_ = false;          // the last call was ended by it
+  bool misused_ = false;              // the last call overlapped a resting one
+  std::uint32_t spins_left_ = 0;      // empty polls that skip the upkeep
+  std::uint64_t records_waited_ = 0;  // delivered when the last wait began
+  std::optional<Rest> set_rest_;      // while a wait set sleeps
+  std::unique_ptr<WakeDescriptor> descriptor_;
+};
+
+}  // namespace lapwing
