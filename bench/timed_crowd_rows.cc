@@ -20,18 +20,6 @@ constexpr std::size_t kBurst = 16;  // records due at once, and timed together
 constexpr double kPacePerSecond = 1e5;
 constexpr double kSlowNs = 10'000;
 
-const char* name_of(WaitStrategy wait) {
-  switch (wait) {
-    case WaitStrategy::kBusy:
-      return "busy";
-    case WaitStrategy::kBackoff:
-      return "backoff";
-    case WaitStrategy::kPark:
-      return "park";
-  }
-  return "unknown";
-}
-
 // The figure is the publishing thread's median nanoseconds for a record.
 Measurement publish_beside(const Setting& setting, Placement placement, CrowdSpec spec) {
   const PrivateDirectory directory(setting.ring_directory);

@@ -62,12 +62,6 @@ absl::StatusOr<Start> parse_from(const std::string& from) {
                    "snapshot or snapshot:FOLD"));
 }
 
-OnGap parse_on_gap(const std::string& text) {
-  if (text == "skip") return OnGap::kSkip;
-  if (text == "snapshot") return OnGap::kSnapshot;
-  return text == "stop" ? OnGap::kStop : OnGap::kFill;
-}
-
 // The loop's state: hands batches and events on, and keeps what the summary needs.
 class Loop {
  public:
@@ -350,10 +344,11 @@ void add_end_options(CLI::App& command, FollowOptions& options) {
 
 void add_policy_options(CLI::App& command, FollowOptions& options, bool keeps_state) {
   std::string about = "when lapped: fill the gap from the journal, skip it, or stop";
-  std::vector<std::string> policies = {"fill", "skip", "stop"};
+  std::vector<std::string> policies = names_in(kOnGapNames);
   if (keeps_state) {
     about += "; snapshot: go on with the newest checkpoint, if there is one in the gap or after it";
-    policies.emplace_back("snapshot");
+  } else {
+    std::erase(policies, name_of(OnGap::kSnapshot));
   }
   command.add_option("--on-gap", options.on_gap, about)
       ->capture_default_str()
@@ -415,7 +410,7 @@ absl::StatusOr<SubscriberOptions> to_subscriber_options(const FollowOptions& opt
   subscriber.directory = options.bus;
   subscriber.name = options.name.empty() ? name : options.name;
   subscriber.start = *start;
-  subscriber.on_gap = parse_on_gap(options.on_gap);
+  subscriber.on_gap = value_in(kOnGapNames, options.on_gap);
   subscriber.wait = parse_wait(options.wait);
   subscriber.reattach = std::chrono::nanoseconds(options.reattach_ns);
   subscriber.measure_every = options.measure;

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace lapwing::cli {
 
@@ -21,6 +23,19 @@ inline CLI::Validator renamed(const std::string& old_name, const std::string& na
     return {};
   };
   return CLI::Validator(rename, "");
+}
+
+// The names in a table of lapwing/detail/enum_names.h, and the value that has one of them.
+template <typename Table>
+std::vector<std::string> names_in(const Table& table) {
+  std::vector<std::string> names;
+  for (const auto& entry : table) names.emplace_back(entry.name);
+  return names;
+}
+template <typename Table>
+auto value_in(const Table& table, const std::string& name) {
+  return std::ranges::find(table, name, [](const auto& entry) { return std::string(entry.name); })
+      ->value;
 }
 
 // `parse` takes a text and returns a StatusOr.

@@ -6,7 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "os/waiter.h"
+#include "cli/text_option.h"
+#include "lapwing/waiting.h"
 
 namespace lapwing::cli {
 
@@ -17,12 +18,11 @@ inline void add_wait_option(CLI::App& command, std::string& wait, const std::str
           "--wait", wait,
           "how to wait for " + what + ": busy (uses a core, lowest latency), backoff, or park")
       ->capture_default_str()
-      ->check(CLI::IsMember({"busy", "backoff", "park"}));
+      ->check(CLI::IsMember(names_in(kWaitStrategyNames)));
 }
 
 inline WaitStrategy parse_wait(const std::string& text) {
-  if (text == "busy") return WaitStrategy::kBusy;
-  return text == "park" ? WaitStrategy::kPark : WaitStrategy::kBackoff;
+  return value_in(kWaitStrategyNames, text);
 }
 
 }  // namespace lapwing::cli

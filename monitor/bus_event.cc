@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/control/drop_log.h"
 #include "bus/control/event_log.h"
 #include "monitor/bus_status.h"
 #include "monitor/count_text.h"
@@ -98,38 +97,6 @@ void keep_event(std::deque<BusEvent>& events, BusEvent event) {
   for (const BusEvent& kept : events) ++counts[class_of(kept)];
   const auto largest = static_cast<std::size_t>(std::ranges::max_element(counts) - counts.begin());
   events.erase(std::ranges::find(events, largest, class_of));
-}
-
-const char* name_of(BusEventKind kind) {
-  switch (kind) {
-    case BusEventKind::kAttached:
-      return "attached";
-    case BusEventKind::kDetached:
-      return "detached";
-    case BusEventKind::kGap:
-      return "gap";
-    case BusEventKind::kLoss:
-      return "loss";
-    case BusEventKind::kRefused:
-      return "refused";
-    case BusEventKind::kDropped:
-      return "dropped";
-    case BusEventKind::kStall:
-      return "stall";
-    case BusEventKind::kJournalFailed:
-      return "journal-failed";
-    case BusEventKind::kJournalShed:
-      return "journal-shed";
-    case BusEventKind::kKilled:
-      return "killed";
-    case BusEventKind::kSession:
-      return "session";
-    case BusEventKind::kMissing:
-      return "missing";
-    case BusEventKind::kForgotten:
-      return "forgotten";
-  }
-  return "unknown";
 }
 
 bool is_bad(const BusEvent& event) {

@@ -47,8 +47,6 @@ absl::StatusOr<BusEvents> ask_events(const std::string& directory, std::uint64_t
 // not push the others out.
 void keep_event(std::deque<BusEvent>& events, BusEvent event);
 
-// "loss"; "unknown" for a number that has no name.
-const char* name_of(BusEventKind kind);
 // Whether a person should know of it: records are lost, or soon will be.
 bool is_bad(const BusEvent& event);
 // One sentence without its time: "es-logger (pid 12, user 1000) lost 5 records in 1 gap". May hold

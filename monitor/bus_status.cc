@@ -364,79 +364,8 @@ absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory) {
   return status_of(client->welcome().head, *list, namespaces_of(*client));
 }
 
-const char* name_of(JournalState state) {
-  switch (state) {
-    case JournalState::kNone:
-      return "none";
-    case JournalState::kGood:
-      return "good";
-    case JournalState::kFailed:
-      return "failed";
-    case JournalState::kShed:
-      return "shed";
-  }
-  return "unknown";
-}
-
-const char* name_of(ClientState state) {
-  switch (state) {
-    case ClientState::kJoining:
-      return "joining";
-    case ClientState::kLive:
-      return "live";
-    case ClientState::kFilling:
-      return "filling";
-    case ClientState::kStopped:
-      return "stopped";
-    case ClientState::kMissing:
-      return "missing";
-  }
-  return "unknown";
-}
-
-const char* name_of(WaitStrategy wait) {
-  switch (wait) {
-    case WaitStrategy::kBusy:
-      return "busy";
-    case WaitStrategy::kBackoff:
-      return "backoff";
-    case WaitStrategy::kPark:
-      return "park";
-  }
-  return "unknown";
-}
-
-const char* name_of(OnGap policy) {
-  switch (policy) {
-    case OnGap::kFill:
-      return "fill";
-    case OnGap::kSkip:
-      return "skip";
-    case OnGap::kStop:
-      return "stop";
-    case OnGap::kSnapshot:
-      return "snapshot";
-  }
-  return "unknown";
-}
-
 const char* name_of(const std::optional<EndOfSession>& end) {
-  if (!end) return "open";
-  switch (end->how) {
-    case SessionEnd::kNone:
-      return "unknown";
-    case SessionEnd::kClosed:
-      return "closed";
-    case SessionEnd::kRecovered:
-      return "recovered";
-    case SessionEnd::kCut:
-      return "cut";
-    case SessionEnd::kFailed:
-      return "failed";
-    case SessionEnd::kUpstream:
-      return "upstream";
-  }
-  return "unknown";
+  return end ? name_of(end->how) : "open";
 }
 
 }  // namespace lapwing

@@ -213,11 +213,7 @@ absl::StatusOr<ControlClient> connect_to_publisher(const std::string& directory,
 // The publisher's answer alone; needs no bus.json. Errors: as of connect_to_publisher().
 absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory);
 
-// Words for people and for JSON; "unknown" for a number that has no name.
-const char* name_of(JournalState state);
-const char* name_of(ClientState state);
-const char* name_of(WaitStrategy wait);
-const char* name_of(OnGap policy);
-const char* name_of(const std::optional<EndOfSession>& end);  // of a session; "open": not ended
+// "open" for a session that has not ended.
+const char* name_of(const std::optional<EndOfSession>& end);
 
 }  // namespace lapwing

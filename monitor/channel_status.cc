@@ -189,28 +189,4 @@ absl::StatusOr<ChannelList> gather_channel_status() {
   return Census().take();
 }
 
-const char* name_of(ChannelRole role) {
-  switch (role) {
-    case ChannelRole::kProducer:
-      return "producer";
-    case ChannelRole::kConsumer:
-      return "consumer";
-    case ChannelRole::kDuplex:
-      return "duplex";
-  }
-  return "unknown";
-}
-
-const char* name_of(ChannelState state) {
-  switch (state) {
-    case ChannelState::kOpen:
-      return "open";
-    case ChannelState::kClosed:
-      return "closed";
-    case ChannelState::kCorrupt:
-      return "corrupt";
-  }
-  return "unknown";
-}
-
 }  // namespace lapwing

@@ -83,8 +83,4 @@ struct ChannelList {
 // Errors: kNotFound, kNotPermitted, kSystem: /proc is not to be read.
 absl::StatusOr<ChannelList> gather_channel_status();
 
-// Words for people and for JSON; "unknown" for a number that has no name.
-const char* name_of(ChannelRole role);
-const char* name_of(ChannelState state);
-
 }  // namespace lapwing

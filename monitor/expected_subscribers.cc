@@ -47,18 +47,4 @@ std::vector<ExpectedReading> check_expected(const MachineReading& reading,
   return found;
 }
 
-const char* name_of(ExpectedState state) {
-  switch (state) {
-    case ExpectedState::kAttached:
-      return "attached";
-    case ExpectedState::kMissing:
-      return "missing";
-    case ExpectedState::kAbsent:
-      return "absent";
-    case ExpectedState::kUnknown:
-      return "unknown";
-  }
-  return "unknown";
-}
-
 }  // namespace lapwing

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lapwing/detail/enum_names.h"
 #include "monitor/machine_monitor.h"
 
 namespace lapwing {
@@ -24,15 +25,20 @@ enum class ExpectedState {
   kUnknown = 4,  // no bus has that label, or its publisher could not be asked
 };
 
+// Stable identifiers.
+constexpr const char* name_of(ExpectedState state) {
+  constexpr detail::EnumName<ExpectedState> kNames[] = {{ExpectedState::kAttached, "attached"},
+                                                        {ExpectedState::kMissing, "missing"},
+                                                        {ExpectedState::kAbsent, "absent"}};
+  return detail::name_in(kNames, state);
+}
+
 struct ExpectedReading {
   ExpectedSubscriber expected;
   std::string directory = {};  // of the bus; empty: no bus has that label
   ExpectedState state = ExpectedState::kUnknown;
   std::string why = {};  // of kUnknown
 };
-
-// Stable identifiers.
-const char* name_of(ExpectedState state);
 
 // One for each expected subscriber, without duplicates, whatever is known of its bus.
 std::vector<ExpectedReading> check_expected(const MachineReading& reading,

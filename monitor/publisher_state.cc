@@ -11,20 +11,4 @@ PublisherState state_of_publisher(const RingStatus& ring) {
   return ring.process == ProcessState::kEnded ? PublisherState::kGone : PublisherState::kSilent;
 }
 
-const char* name_of(PublisherState state) {
-  switch (state) {
-    case PublisherState::kRunning:
-      return "running";
-    case PublisherState::kStopped:
-      return "stopped";
-    case PublisherState::kSilent:
-      return "silent";
-    case PublisherState::kGone:
-      return "gone";
-    case PublisherState::kClosed:
-      return "closed";
-  }
-  return "unknown";
-}
-
 }  // namespace lapwing

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "lapwing/detail/enum_names.h"
 #include "monitor/bus_status.h"
 
 namespace lapwing {
@@ -18,9 +19,16 @@ enum class PublisherState {
   kClosed = 5,   // it closed the bus, or is just doing so
 };
 
-PublisherState state_of_publisher(const RingStatus& ring);
-
 // Stable identifiers.
-const char* name_of(PublisherState state);
+constexpr const char* name_of(PublisherState state) {
+  constexpr detail::EnumName<PublisherState> kNames[] = {{PublisherState::kRunning, "running"},
+                                                         {PublisherState::kStopped, "stopped"},
+                                                         {PublisherState::kSilent, "silent"},
+                                                         {PublisherState::kGone, "gone"},
+                                                         {PublisherState::kClosed, "closed"}};
+  return detail::name_in(kNames, state);
+}
+
+PublisherState state_of_publisher(const RingStatus& ring);
 
 }  // namespace lapwing

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "bus/control/drop_log.h"
 #include "monitor/publisher_state.h"
 #include "monitor/time_text.h"
 #include "os/kernel.h"

@@ -100,18 +100,4 @@ bool has_ended(std::uint32_t pid) {
   return state_of({.pid = pid, .start_ticks = 0, .namespaces = {}}) == ProcessState::kEnded;
 }
 
-const char* name_of(ProcessState state) {
-  switch (state) {
-    case ProcessState::kUnknown:
-      break;
-    case ProcessState::kRunning:
-      return "running";
-    case ProcessState::kStopped:
-      return "stopped";
-    case ProcessState::kEnded:
-      return "ended";
-  }
-  return "unknown";
-}
-
 }  // namespace lapwing

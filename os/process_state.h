@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "lapwing/detail/enum_names.h"
+
 namespace lapwing {
 
 // Namespaces of a process, by the inodes of /proc/PID/ns. 0: not known.
@@ -32,6 +34,13 @@ enum class ProcessState : std::uint32_t {
   kEnded = 3,    // it does not exist, or is a zombie, or its pid belongs to another process
 };
 
+constexpr const char* name_of(ProcessState state) {
+  constexpr detail::EnumName<ProcessState> kNames[] = {{ProcessState::kRunning, "running"},
+                                                       {ProcessState::kStopped, "stopped"},
+                                                       {ProcessState::kEnded, "ended"}};
+  return detail::name_in(kNames, state);
+}
+
 // Namespaces of this process.
 ProcessNamespaces own_namespaces();
 // A process of this pid namespace. start_ticks is 0 if the kernel does not report it.
@@ -41,8 +50,5 @@ ProcessState state_of(const ProcessIdentity& process);
 // The same by pid only. False if the kernel does not report the process.
 bool is_stopped(std::uint32_t pid);
 bool has_ended(std::uint32_t pid);
-
-// "running", "stopped", "ended", "unknown".
-const char* name_of(ProcessState state);
 
 }  // namespace lapwing

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lapwing/detail/enum_names.h"
 #include "lapwing/sequence.h"
 
 namespace lapwing {
@@ -85,6 +86,15 @@ enum class ClientState : std::uint32_t {
   kMissing = 5,  // only in a SubscriberInfo: attached when the last session ended, not since
 };
 
+inline constexpr detail::EnumName<ClientState> kClientStateNames[] = {
+    {ClientState::kJoining, "joining"}, {ClientState::kLive, "live"},
+    {ClientState::kFilling, "filling"}, {ClientState::kStopped, "stopped"},
+    {ClientState::kMissing, "missing"},
+};
+constexpr const char* name_of(ClientState state) {
+  return detail::name_in(kClientStateNames, state);
+}
+
 // Why a client was refused or dropped. Out of descriptors: a pause in accepting.
 enum class DropReason : std::uint32_t {
   kPeerNotAllowed = 1,
@@ -97,6 +107,22 @@ enum class DropReason : std::uint32_t {
   kQueueFull = 8,
 };
 inline constexpr std::size_t kDropReasons = 8;
+constexpr bool is_refusal(DropReason reason) {
+  return reason <= DropReason::kOutOfDescriptors;
+}
+
+constexpr const char* name_of(DropReason reason) {
+  constexpr detail::EnumName<DropReason> kNames[] = {
+      {DropReason::kPeerNotAllowed, "peer-not-allowed"},
+      {DropReason::kTooManyClients, "too-many-clients"},
+      {DropReason::kHandshakeTimeout, "handshake-timeout"},
+      {DropReason::kAbiMismatch, "abi-mismatch"},
+      {DropReason::kOutOfDescriptors, "out-of-descriptors"},
+      {DropReason::kBadFrame, "bad-frame"},
+      {DropReason::kTooManyFrames, "too-many-frames"},
+      {DropReason::kQueueFull, "queue-full"}};
+  return detail::name_in(kNames, reason);
+}
 
 enum class BusEventKind : std::uint32_t {
   kAttached = 1,       // a subscriber has said Hello and has a place
@@ -114,6 +140,24 @@ enum class BusEventKind : std::uint32_t {
   kForgotten = 13,  // somebody had the publisher forget a missing subscriber
 };
 inline constexpr std::size_t kEventKinds = 13;
+
+constexpr const char* name_of(BusEventKind kind) {
+  constexpr detail::EnumName<BusEventKind> kNames[] = {
+      {BusEventKind::kAttached, "attached"},
+      {BusEventKind::kDetached, "detached"},
+      {BusEventKind::kGap, "gap"},
+      {BusEventKind::kLoss, "loss"},
+      {BusEventKind::kRefused, "refused"},
+      {BusEventKind::kDropped, "dropped"},
+      {BusEventKind::kStall, "stall"},
+      {BusEventKind::kJournalFailed, "journal-failed"},
+      {BusEventKind::kJournalShed, "journal-shed"},
+      {BusEventKind::kKilled, "killed"},
+      {BusEventKind::kSession, "session"},
+      {BusEventKind::kMissing, "missing"},
+      {BusEventKind::kForgotten, "forgotten"}};
+  return detail::name_in(kNames, kind);
+}
 
 struct HelloFrame {
   FrameHeader header;

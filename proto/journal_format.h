@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lapwing/detail/enum_names.h"
 #include "lapwing/sequence.h"
 #include "proto/ring_layout.h"
 
@@ -120,6 +121,15 @@ enum class SessionEnd : std::uint32_t {
   kFailed = 4,     // the journal failed; the next session begins a new journal id
   kUpstream = 5,   // a mirrored bus: its origin ended the session; what is missing is a void
 };
+
+constexpr const char* name_of(SessionEnd end) {
+  constexpr detail::EnumName<SessionEnd> kNames[] = {{SessionEnd::kClosed, "closed"},
+                                                     {SessionEnd::kRecovered, "recovered"},
+                                                     {SessionEnd::kCut, "cut"},
+                                                     {SessionEnd::kFailed, "failed"},
+                                                     {SessionEnd::kUpstream, "upstream"}};
+  return detail::name_in(kNames, end);
+}
 
 inline constexpr std::size_t kSessionEntryBytes = 512;  // one sector: never torn
 

@@ -1,24 +1,8 @@
 #include "bus/control/drop_log.h"
 
-#include <iterator>
-
 #include "absl/strings/str_cat.h"
 
 namespace lapwing {
-namespace {
-
-constexpr const char* kNames[] = {
-    "peer-not-allowed",   "too-many-clients", "handshake-timeout", "abi-mismatch",
-    "out-of-descriptors", "bad-frame",        "too-many-frames",   "queue-full",
-};
-static_assert(std::size(kNames) == kDropReasons);
-
-}  // namespace
-
-const char* name_of(DropReason reason) {
-  const std::size_t index = static_cast<std::size_t>(reason) - 1;  // any number: it may be a peer's
-  return index < kDropReasons ? kNames[index] : "unknown";
-}
 
 void DropLog::add(DropReason reason, const std::string& who, const std::string& why,
                   std::uint64_t now_ns) {

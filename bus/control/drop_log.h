@@ -18,11 +18,6 @@ namespace lapwing {
 
 inline constexpr std::uint32_t kLogLinesPerSecondMax = 10;  // the rest is counted, in one line
 
-const char* name_of(DropReason reason);
-constexpr bool is_refusal(DropReason reason) {
-  return reason <= DropReason::kOutOfDescriptors;
-}
-
 class DropLog {
  public:
   explicit DropLog(LogHook sink) : sink_(std::move(sink)) {}

@@ -5,22 +5,6 @@
 
 namespace lapwing::cli {
 
-const char* name_of(View view) {
-  switch (view) {
-    case View::kBuses:
-      return "buses";
-    case View::kSubscribers:
-      return "subscribers";
-    case View::kChannels:
-      return "channels";
-    case View::kCheckpoints:
-      return "checkpoints";
-    case View::kEvents:
-      return "events";
-  }
-  return "unknown";
-}
-
 void Controls::press(Key key, char character, const Table& table, std::size_t rows) {
   if (typed_) return type(key, character);
   const bool quits = key == Key::kCharacter && character == 'q';

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "cli/top/table.h"
+#include "lapwing/detail/enum_names.h"
 
 namespace lapwing::cli {
 
@@ -22,7 +23,15 @@ enum class View : std::size_t {
   kEvents = 4,
 };
 inline constexpr std::size_t kViews = 5;
-const char* name_of(View view);
+
+constexpr const char* name_of(View view) {
+  constexpr detail::EnumName<View> kNames[] = {{View::kBuses, "buses"},
+                                               {View::kSubscribers, "subscribers"},
+                                               {View::kChannels, "channels"},
+                                               {View::kCheckpoints, "checkpoints"},
+                                               {View::kEvents, "events"}};
+  return detail::name_in(kNames, view);
+}
 
 // What a person can press; kCharacter has one with it.
 enum class Key {

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "lapwing/detail/enum_names.h"
+
 namespace lapwing {
 
 enum class JournalState : std::uint32_t {
@@ -11,6 +13,17 @@ enum class JournalState : std::uint32_t {
   kFailed = 2,  // the first failed write or sync; durable is frozen, live goes on
   kShed = 3,    // OnJournalLag::kShed: the disk was one moment too slow; durable is frozen
 };
+
+// Stable identifiers, shown by commands and in JSON.
+inline constexpr detail::EnumName<JournalState> kJournalStateNames[] = {
+    {JournalState::kNone, "none"},
+    {JournalState::kGood, "good"},
+    {JournalState::kFailed, "failed"},
+    {JournalState::kShed, "shed"},
+};
+constexpr const char* name_of(JournalState state) {
+  return detail::name_in(kJournalStateNames, state);
+}
 
 struct JournalCondition {
   JournalState state = JournalState::kNone;

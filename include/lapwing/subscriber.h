@@ -68,6 +68,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lapwing/ages.h"
+#include "lapwing/detail/enum_names.h"
 #include "lapwing/detail/plain_struct.h"
 #include "lapwing/detail/read_path.h"
 #include "lapwing/error.h"
@@ -157,6 +158,17 @@ enum class OnGap : std::uint32_t {
   // Needs a journal, and records that the fold is for.
   kSnapshot = 4,
 };
+
+// Stable identifiers, shown by commands and in JSON.
+inline constexpr detail::EnumName<OnGap> kOnGapNames[] = {
+    {OnGap::kFill, "fill"},
+    {OnGap::kSkip, "skip"},
+    {OnGap::kStop, "stop"},
+    {OnGap::kSnapshot, "snapshot"},
+};
+constexpr const char* name_of(OnGap policy) {
+  return detail::name_in(kOnGapNames, policy);
+}
 
 struct SubscriberOptions {
   std::string directory = {};

@@ -19,6 +19,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "lapwing/detail/enum_names.h"
+
 namespace lapwing {
 
 // A point in time, on the monotonic clock (CLOCK_MONOTONIC), by which a call returns.
@@ -81,5 +83,15 @@ enum class WaitStrategy : std::uint32_t {
   kBackoff = 2,  // spins for a while, then yields, then sleeps
   kPark = 3,     // sleeps at once
 };
+
+// Stable identifiers, shown by commands and in JSON.
+inline constexpr detail::EnumName<WaitStrategy> kWaitStrategyNames[] = {
+    {WaitStrategy::kBusy, "busy"},
+    {WaitStrategy::kBackoff, "backoff"},
+    {WaitStrategy::kPark, "park"},
+};
+constexpr const char* name_of(WaitStrategy wait) {
+  return detail::name_in(kWaitStrategyNames, wait);
+}
 
 }  // namespace lapwing

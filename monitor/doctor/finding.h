@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "lapwing/detail/enum_names.h"
+
 namespace lapwing {
 
 enum class Verdict {
@@ -25,17 +27,9 @@ struct Finding {
 
 // Stable identifiers.
 constexpr const char* name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kGood:
-      return "good";
-    case Verdict::kAdvice:
-      return "advice";
-    case Verdict::kProblem:
-      return "problem";
-    case Verdict::kUnknown:
-      return "unknown";
-  }
-  return "unknown";
+  constexpr detail::EnumName<Verdict> kNames[] = {
+      {Verdict::kGood, "good"}, {Verdict::kAdvice, "advice"}, {Verdict::kProblem, "problem"}};
+  return detail::name_in(kNames, verdict);
 }
 
 inline Finding good_finding(std::string name, std::string value) {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/control/drop_log.h"
 #include "lapwing/error.h"
 #include "monitor/bus_labels.h"
 #include "monitor/metrics/families.h"

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "bus/control/drop_log.h"
 #include "lapwing/error.h"
 
 namespace lapwing {

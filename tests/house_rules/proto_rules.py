@@ -21,7 +21,8 @@ NOT_LAYOUTS = {
     "SlotReadResult", "WordMoves",
 }
 # Tables that have a line for each row in the golden file, and sizes that no two processes share.
-NOT_CONSTANTS = {"kErrorNames", "kHotSizes", "kRecordSchemas"}
+NOT_CONSTANTS = {"kClientStateNames", "kErrorNames", "kHotSizes", "kJournalStateNames",
+                 "kRecordSchemas"}
 FILLERS = ("reserved", "padding")
 # In the golden file, but no format of their own.
 UNSHARED = {"Gap", "Id128", "PaddedWord"}

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lapwing/detail/enum_names.h"
 #include "lapwing/detail/memory_layout.h"
 #include "lapwing/sequence.h"
 
@@ -124,6 +125,13 @@ enum class ChannelRole : std::uint32_t {
   kDuplex = 3,  // both directions, with calls
 };
 
+constexpr const char* name_of(ChannelRole role) {
+  constexpr detail::EnumName<ChannelRole> kNames[] = {{ChannelRole::kProducer, "producer"},
+                                                      {ChannelRole::kConsumer, "consumer"},
+                                                      {ChannelRole::kDuplex, "duplex"}};
+  return detail::name_in(kNames, role);
+}
+
 struct ChannelHeader {
   std::uint64_t magic;
   std::uint32_t abi_version;
@@ -163,6 +171,13 @@ enum class ChannelState : std::uint64_t {
   kClosed = 2,   // the owner closed it; what it had committed is to be read first
   kCorrupt = 3,  // the owner closed it because of what the other side had written
 };
+
+constexpr const char* name_of(ChannelState state) {
+  constexpr detail::EnumName<ChannelState> kNames[] = {{ChannelState::kOpen, "open"},
+                                                       {ChannelState::kClosed, "closed"},
+                                                       {ChannelState::kCorrupt, "corrupt"}};
+  return detail::name_in(kNames, state);
+}
 
 // How far one direction has come, as the owner of the words last said. On one line, so that the
 // count costs nothing beside the position.
