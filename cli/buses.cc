@@ -15,7 +15,6 @@
 #include "monitor/count_text.h"
 #include "monitor/json_text.h"
 #include "monitor/machine_monitor.h"
-#include "monitor/publisher_state.h"
 #include "monitor/status_json.h"
 #include "os/kernel.h"
 
@@ -32,29 +31,14 @@ constexpr char kBusesAbout[] =
     "States: running; stopped (the process, by a signal or a debugger); silent (no heartbeat\n"
     "for 3 s); gone (it ended without closing); closed (closing now); unreadable.";
 
-// Buses of other users that were not read by then are listed as that.
-constexpr std::uint64_t kReadNsMax = 2 * kNsPerSecond;
-constexpr std::uint64_t kPauseNs = 50 * kNsPerMs;  // between two checks whether all were read
-
-MachineReading read_once(MachineMonitor& monitor) {
-  const std::uint64_t until_ns = monotonic_ns() + kReadNsMax;
-  monitor.sample(monotonic_ns());
-  while (!monitor.is_settled() && monotonic_ns() < until_ns) {
-    wait_readable(-1, kPauseNs);
-    monitor.sample(monotonic_ns());
-  }
-  return monitor.read(monotonic_ns(), wall_ns());
-}
-
 void print_line(const BusReading& bus) {
-  const std::string state = bus.ring.ok() ? name_of(bus.state) : "unreadable";
   const auto sequence = [&](Sequence RingStatus::* which) {
     return bus.ring.ok() ? absl::StrCat((*bus.ring).*which) : std::string("-");
   };
-  std::cout << absl::StrFormat("%-10s %-16s %14s %14s %8d %6d  %s\n", state, printable(bus.label),
-                               sequence(&RingStatus::head), sequence(&RingStatus::durable),
-                               bus.announcement ? bus.announcement->publisher_pid : 0, bus.uid,
-                               printable(bus.directory));
+  std::cout << absl::StrFormat(
+      "%-10s %-16s %14s %14s %8d %6d  %s\n", bus.state_text(), printable(bus.label),
+      sequence(&RingStatus::head), sequence(&RingStatus::durable),
+      bus.announcement ? bus.announcement->publisher_pid : 0, bus.uid, printable(bus.directory));
   if (!bus.ring.ok()) {
     std::cout << "           " << printable(std::string(bus.ring.status().message())) << '\n';
   }
@@ -77,7 +61,8 @@ int list_buses(const BusesOptions& options) {
   absl::StatusOr<MachineMonitor> monitor =
       MachineMonitor::start({.directories = {}, .users = *users, .parts = BusParts::kRing});
   if (!monitor.ok()) return fail(monitor.status());
-  const MachineReading reading = read_once(*monitor);
+  settle(*monitor);  // buses of other users that were not read by then are listed as that
+  const MachineReading reading = monitor->read(monotonic_ns(), wall_ns());
   if (options.json) {
     std::cout << json_text(buses_json(reading), 2) << '\n' << std::flush;
     return kExitDone;

@@ -19,9 +19,9 @@
 #include "cli/follow.h"
 #include "cli/number_option.h"
 #include "cli/say.h"
-#include "monitor/bus_status.h"
+#include "monitor/bus_monitor.h"
 #include "monitor/count_text.h"
-#include "monitor/publisher_state.h"
+#include "monitor/publisher_status.h"
 #include "monitor/time_text.h"
 #include "monitor/watched_users.h"
 #include "os/kernel.h"
@@ -63,13 +63,6 @@ struct Health {
   std::string words;
 };
 
-const SubscriberStatus* furthest_behind(const std::vector<SubscriberStatus>& subscribers) {
-  const auto found = std::max_element(
-      subscribers.begin(), subscribers.end(),
-      [](const SubscriberStatus& a, const SubscriberStatus& b) { return a.lag < b.lag; });
-  return found == subscribers.end() ? nullptr : &*found;
-}
-
 bool is_own(const SubscriberStatus& subscriber, uid_t owner) {
   return subscriber.uid == owner || subscriber.uid == 0;
 }
@@ -97,19 +90,20 @@ std::optional<Health> ill_journal(const RingStatus& ring) {
 // What is wrong with a subscriber whatever the limits are; empty: nothing.
 std::string why_ill(const SubscriberStatus& subscriber) {
   if (subscriber.observes) return "";
+  const Observed& observed = subscriber.observed;
   if (subscriber.is_missing()) {
     return absl::StrCat(
         "is missing since ", time_text(subscriber.missing_since_wall_ns).substr(0, 19), "Z",
-        subscriber.process == ProcessState::kUnknown
+        observed.process == ProcessState::kUnknown
             ? ""
             : absl::StrCat(" (its process ",
-                           subscriber.process == ProcessState::kEnded ? "has " : "is ",
-                           name_of(subscriber.process), ")"));
+                           observed.process == ProcessState::kEnded ? "has " : "is ",
+                           name_of(observed.process), ")"));
   }
   if (subscriber.is_stopped()) return "is stopped, by a signal or a debugger";
   if (subscriber.is_silent()) {
-    return absl::StrCat("is ", subscriber.lag, " records behind and has not reported for ",
-                        *subscriber.report_age_ns / kNsPerSecond, " s");
+    return absl::StrCat("is ", observed.lag, " records behind and has not reported for ",
+                        *observed.report_age_ns / kNsPerSecond, " s");
   }
   return "";
 }
@@ -118,9 +112,8 @@ std::string why_ill(const SubscriberStatus& subscriber) {
 std::string why_late(const SubscriberStatus& subscriber, const HealthOptions& options,
                      Sequence due) {
   if (subscriber.is_missing()) return "";
-  if (options.lag_max && subscriber.lag > *options.lag_max) {
-    return absl::StrCat("is ", subscriber.lag, " records behind");
-  }
+  const std::uint64_t lag = subscriber.observed.lag;
+  if (options.lag_max && lag > *options.lag_max) return absl::StrCat("is ", lag, " records behind");
   if (options.delay_max_ns == 0 || subscriber.position >= due) return "";
   return absl::StrCat("is at ", subscriber.position, ", and record ", due, " was published ",
                       absl::FormatDuration(absl::Nanoseconds(options.delay_max_ns)), " ago");
@@ -168,7 +161,7 @@ absl::StatusOr<Health> examine_bus(const HealthOptions& options) {
   absl::StatusOr<RingStatus> ring = read_ring_status(options.bus);
   if (!ring.ok() && errc_of(ring.status()) != Errc::kNotFound) return ring.status();
   if (!ring.ok()) return Health{kExitGone, why_no_ring(options.bus, ring.status())};
-  const PublisherState state = state_of_publisher(*ring);
+  const PublisherState state = ring->publisher_state();
   if (state != PublisherState::kRunning) {
     return Health{kExitGone, absl::StrCat("the publisher (pid ", ring->publisher_pid, ") is ",
                                           name_of(state))};
@@ -192,11 +185,12 @@ absl::StatusOr<Health> examine_bus(const HealthOptions& options) {
   }
   std::vector<SubscriberStatus> attached = publisher->subscribers;
   std::erase_if(attached, &SubscriberStatus::is_missing);
-  const SubscriberStatus* const last = furthest_behind(attached);
+  const auto last = std::ranges::max_element(
+      attached, {}, [](const SubscriberStatus& one) { return one.observed.lag; });
   std::string words = absl::StrCat("running, head ", publisher->head, ", ",
                                    count_text(attached.size(), "subscriber"));
-  if (last != nullptr) {
-    absl::StrAppend(&words, ", ", named(*last, owner), " ", last->lag, " behind");
+  if (last != attached.end()) {
+    absl::StrAppend(&words, ", ", named(*last, owner), " ", last->observed.lag, " behind");
   }
   return Health{kExitDone, words};
 }

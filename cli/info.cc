@@ -19,7 +19,6 @@
 #include "monitor/bus_status.h"
 #include "monitor/count_text.h"
 #include "monitor/json_text.h"
-#include "monitor/publisher_state.h"
 #include "monitor/status_json.h"
 #include "monitor/time_text.h"
 #include "snapshot/schema/field_names.h"
@@ -55,7 +54,7 @@ void print_publisher(const BusStatus& bus) {
               << '\n';
     return;
   }
-  const bool runs = bus.ring.ok() && state_of_publisher(*bus.ring) == PublisherState::kRunning;
+  const bool runs = bus.ring.ok() && bus.ring->publisher_state() == PublisherState::kRunning;
   std::cout << "  publisher  " << (runs ? "no answer: " : "none: ")
             << message_of(publisher.status()) << '\n';
 }
@@ -84,7 +83,7 @@ void print_ring(const BusStatus& bus) {
     return;
   }
   const RingStatus& ring = *bus.ring;
-  std::cout << "  ring       " << printable(ring.path) << ", " << name_of(state_of_publisher(ring))
+  std::cout << "  ring       " << printable(ring.path) << ", " << name_of(ring.publisher_state())
             << ", heartbeat " << heartbeat_text(ring) << "\n"
             << "  head       " << ring.head << "\n  archived   " << ring.archived
             << "\n  durable    " << ring.durable << "\n  oldest     " << ring.oldest
@@ -226,7 +225,7 @@ int show_info(const InfoOptions& options) {
     return fail(make_error(Errc::kInvalidArgument,
                            "info needs one of --bus DIR, --channel PATH or --channels"));
   }
-  const absl::StatusOr<BusStatus> bus = gather_bus_status(options.bus);
+  const absl::StatusOr<BusStatus> bus = gather(options.bus);
   if (!bus.ok()) return fail(bus.status());
   if (!bus->sessions.ok()) return fail(bus->sessions.status());
   if (options.json) {

@@ -14,9 +14,9 @@
 #include "cli/follow.h"
 #include "cli/say.h"
 #include "lapwing/error.h"
-#include "monitor/bus_status.h"
 #include "monitor/count_text.h"
 #include "monitor/json_text.h"
+#include "monitor/publisher_status.h"
 #include "monitor/status_json.h"
 #include "os/kernel.h"
 
@@ -41,20 +41,15 @@ struct SubscribersOptions {
   bool forgets_all = false;
 };
 
-std::string state_text(const SubscriberStatus& subscriber) {
-  if (subscriber.is_stopped()) return "STOPPED";
-  return subscriber.is_silent() ? "SILENT" : name_of(subscriber.state);
-}
-
 void print_table(const PublisherStatus& publisher) {
   std::cout << absl::StrFormat("%8s %6s  %-16s %-8s %14s %10s %8s %8s %8s\n", "pid", "uid", "name",
                                "state", "position", "lag", "gaps", "lost", "filled");
   for (const SubscriberStatus& subscriber : publisher.subscribers) {
-    const std::string lag = subscriber.is_missing() ? "-" : absl::StrCat(subscriber.lag);
+    const std::string lag = subscriber.is_missing() ? "-" : absl::StrCat(subscriber.observed.lag);
     std::cout << absl::StrFormat("%8d %6d  %-16s %-8s %14d %10s %8d %8d %8d\n", subscriber.pid,
-                                 subscriber.uid, printable(subscriber.name), state_text(subscriber),
-                                 subscriber.position, lag, subscriber.gaps, subscriber.lost,
-                                 subscriber.filled);
+                                 subscriber.uid, printable(subscriber.name),
+                                 subscriber.state_text(), subscriber.position, lag, subscriber.gaps,
+                                 subscriber.lost, subscriber.filled);
   }
   const auto missing = std::ranges::count_if(publisher.subscribers, &SubscriberStatus::is_missing);
   std::cout << publisher.subscribers.size() - static_cast<std::size_t>(missing) << " attached; ";

@@ -107,8 +107,8 @@ int say_what_is_missing(const TopOptions& options, const MachineReading& reading
   int code = kExitDone;
   for (const BusReading& bus : reading.buses) {
     if (options.buses.empty() && (!is_trusted_user(bus.uid) || is_removed(bus))) continue;
-    if (bus.is_unanswered()) code = fail(bus.subscribers.status());
-    if (bus.ring.ok() || errc_of(bus.ring.status()) == Errc::kNotFound) continue;
+    if (bus.is_unanswered()) code = fail(bus.publisher.status());
+    if (bus.ring.ok() || bus.is_closed()) continue;
     code = fail(bus.ring.status());
   }
   return code;

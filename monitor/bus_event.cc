@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/control/event_log.h"
-#include "monitor/bus_status.h"
 #include "monitor/count_text.h"
+#include "monitor/publisher_status.h"
 #include "os/kernel.h"
 #include "os/printable.h"
 #include "os/process_state.h"

@@ -1,14 +1,16 @@
-// One bus, watched: the words of its ring are read and its head noted ten times a second; its publisher
-// is asked over one connection, which is kept, and not more often than every kAskNs: a client that asks
-// all the time is dropped (kFramesPerSecondMax), and each drop is one of the events that are kept.
+// One bus, watched. The words of its ring are read, and its head noted, ten times a second. Its
+// publisher is asked over one connection, which is kept. It is asked no more often than every kAskNs:
+// the publisher drops a client that sends more frames (kFramesPerSecondMax), and each drop replaces
+// one of the events that it keeps.
 //
-// A publisher that ends is not waited for: its ring stays open and contains what it contained, and every
-// kReattachNs the bus directory is asked for the next one.
+// When a publisher ends, its ring stays open. The bus directory is checked for the next ring every
+// kReattachNs.
 //
 // Thread safety: one thread.
 #pragma once
 
-#include <array>
+#include <sys/types.h>
+
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -20,89 +22,66 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bus/control/client.h"
-#include "bus/open_ring.h"
-#include "bus/ring_map.h"
+#include "lapwing/error.h"
 #include "monitor/bus_event.h"
-#include "monitor/bus_status.h"
 #include "monitor/checkpoint_status.h"
 #include "monitor/head_history.h"
+#include "monitor/journal_status.h"
 #include "monitor/latency_window.h"
-#include "monitor/publisher_state.h"
+#include "monitor/publisher_status.h"
+#include "monitor/ring_status.h"
+#include "os/kernel.h"
 #include "snapshot/bus_announcement.h"
 #include "snapshot/bus_directory.h"
 
 namespace lapwing {
 
 inline constexpr std::uint64_t kReattachNs = 1'000'000'000;
-inline constexpr std::uint64_t kAskNs = 50'000'000;  // between two questions, at least
-// Until a publisher that did not answer is asked again: each time costs kPublisherAnswerNs.
+inline constexpr std::uint64_t kAskNs = 50'000'000;  // minimum time between two questions
+// Pause after a question that was not answered: each one takes kPublisherAnswerNs.
 inline constexpr std::uint64_t kUnansweredNs = 10'000'000'000;
 inline constexpr std::uint64_t kRateWindowNs = 1'000'000'000;
-inline constexpr std::uint64_t kCheckpointsNs = 5'000'000'000;  // between two looks at their files
-
-inline constexpr std::uint64_t kJournalNs = 10'000'000'000;   // between two looks at its files
-inline constexpr std::uint64_t kFarBehindNs = 5'000'000'000;  // a delay that needs a person
-
-struct SubscriberReading {
-  SubscriberStatus status;
-  // How long the record after its position has been published; 0 where there is none. Where that was
-  // before the bus was watched it is longer than this, and `delay_is_longer` says so.
-  std::uint64_t delay_ns = 0;
-  bool delay_is_longer = false;
-  double lag_rate = 0;  // records a second by which its lag has grown since it was last asked for
-  std::optional<RecentLatency> recent_latency =
-      {};  // nullopt: it does not measure, or has just begun
-
-  // While it joins it reads old records, and is not late.
-  bool is_far_behind() const {
-    return delay_ns > kFarBehindNs && status.state != ClientState::kJoining;
-  }
-  bool needs_person() const {
-    return !status.observes && (status.is_missing() || status.is_stopped() || status.is_silent() ||
-                                is_far_behind() || status.lost > 0);
-  }
-};
+inline constexpr std::uint64_t kCheckpointsNs = 5'000'000'000;  // between two checks of their files
+inline constexpr std::uint64_t kJournalNs = 10'000'000'000;     // likewise
+inline constexpr std::uint64_t kSettleNsMax = 2'000'000'000;
+inline constexpr std::uint64_t kSettlePauseNs = 50'000'000;
 
 struct BusReading {
   std::string directory;
-  std::string name;
-  // The next four: of a MachineMonitor.
+  // The next four are set by a MachineMonitor.
   std::string label = {};  // unique on the machine (bus_labels.h)
   std::string user = {};   // owner: name, or number if it has no name
   uid_t uid = 0;
   std::optional<BusAnnouncement> announcement = {};  // nullopt: it was named
-  std::string schema;                                // and the next two: what bus.json says
-  std::string journal_writer;
-  std::uint64_t capacity = 0;                      // slots
-  absl::StatusOr<RingStatus> ring;                 // kNotFound: the bus is closed
-  PublisherState state = PublisherState::kClosed;  // by `ring`
-  double rate = 0;                                 // records a second
-  // Or why nothing is known: the publisher is not running, or did not answer.
-  absl::StatusOr<std::vector<SubscriberReading>> subscribers;
-  absl::StatusOr<JournalFacts> journal;  // read every kJournalNs
-  std::uint64_t clients_refused = 0;
-  std::uint64_t clients_dropped = 0;
-  std::array<std::uint64_t, kDropReasons> clients_by_reason{};  // as of PublisherStatus
-  std::vector<CheckpointStatus> checkpoints;                    // read every kCheckpointsNs
-  std::vector<BusEvent> events;  // since the bus is watched; keep_event() says which
+  BusDescription description;  // what bus.json last contained; no name: it could not be read yet
+  absl::StatusOr<RingStatus> ring;  // kNotFound: the bus is closed
+  double rate = 0;                  // records per second
+  // Or why nothing is known: the publisher does not run, or did not answer.
+  absl::StatusOr<PublisherStatus> publisher;
+  absl::StatusOr<JournalFacts> journal;       // read every kJournalNs
+  std::vector<CheckpointStatus> checkpoints;  // read every kCheckpointsNs
+  std::vector<BusEvent> events;  // since the watch began; keep_event() decides which are kept
 
+  PublisherState state() const {
+    return ring.ok() ? ring->publisher_state() : PublisherState::kClosed;
+  }
+  // The name of the state, or "unreadable".
+  const char* state_text() const { return ring.ok() ? name_of(state()) : "unreadable"; }
+  bool runs() const { return state() == PublisherState::kRunning; }
+  bool is_closed() const { return errc_of(ring.status()) == Errc::kNotFound; }
   // Its publisher runs and could not be asked: nothing is known of its subscribers.
-  bool is_unanswered() const {
-    return ring.ok() && state == PublisherState::kRunning && !subscribers.ok();
-  }
-  // As of BusMonitor.
-  bool is_settled() const {
-    return !ring.ok() || state != PublisherState::kRunning || ring->is_heartbeat_age_known;
-  }
+  bool is_unanswered() const { return runs() && !publisher.ok(); }
+  bool is_settled() const { return !ring.ok() || ring->is_settled(); }
 };
 
-// A log of sessions that is larger is not read of a user that is not trusted.
+// A log of sessions that is larger is not read if its user is not trusted.
 inline constexpr std::uint64_t kOtherSessionsBytesMax = 64 * 1024 * 1024;
 
-// What is read of a bus.
+// The parts of a bus that are read.
 enum class BusParts {
   kAll = 1,
-  kRing = 2,  // neither its publisher is asked, nor are journal and checkpoints read
+  kRing = 2,
+  kPublisher = 3,  // the ring, and the answer of the publisher, whatever the ring shows
 };
 
 class BusMonitor {
@@ -112,38 +91,34 @@ class BusMonitor {
                       BusParts parts = BusParts::kAll)
       : directory_(std::move(directory)), is_trusted_(is_trusted), parts_(parts) {}
 
-  const std::string& directory() const { return directory_; }
   // Notes where head is. Reads a word of memory; every kReattachNs at most also files.
   void sample(std::uint64_t now_ns);
-  // Samples, and asks the publisher, who is waited for kPublisherAnswerNs at most; within kAskNs its last
-  // answer stands.
+  // Samples, and asks the publisher. Waits for it for kPublisherAnswerNs at most. Within kAskNs its
+  // last answer is returned again.
   BusReading read(std::uint64_t now_ns);
   // False while a heartbeat of another clock may still prove that the publisher runs.
   bool is_settled();
 
  private:
-  struct Lag {
-    std::uint64_t time_ns;
-    std::uint64_t records;
-  };
-  struct Answer {  // of the publisher
-    std::vector<SubscriberReading> subscribers;
-    std::uint64_t clients_refused;
-    std::uint64_t clients_dropped;
-    std::array<std::uint64_t, kDropReasons> clients_by_reason;
+  // What the last reading had of a subscriber.
+  struct Watched {
+    std::uint64_t time_ns = 0;  // 0: it was not there
+    std::uint64_t lag = 0;
+    LatencyWindow latencies;
   };
   using ClientId = std::pair<std::uint32_t, std::uint64_t>;  // pid, time of connecting
 
   void attach(std::uint64_t now_ns);
-  void read_words();
-  bool is_published() const;
+  void read_words(std::uint64_t now_ns);
+  void detach(const absl::Status& why);
   absl::StatusOr<RingStatus> ring_status();
-  void read_journal(std::uint64_t now_ns);
-  absl::StatusOr<Answer> ask(Sequence head, std::uint64_t now_ns);
+  void read_files(std::uint64_t now_ns);
+  void add_answer(BusReading& reading, std::uint64_t now_ns);
+  absl::StatusOr<PublisherStatus> ask(const absl::StatusOr<RingStatus>& ring, std::uint64_t now_ns);
   void ask_events(std::uint64_t deadline_ns);
-  void list_checkpoints(std::uint64_t now_ns);
-  SubscriberReading reading_of(SubscriberStatus status, std::uint64_t now_ns);
-  void measure_delay(SubscriberReading& reading, std::uint64_t now_ns) const;
+  void watch(std::vector<SubscriberStatus>& subscribers, std::uint64_t now_ns);
+  void measure_delay(const SubscriberStatus& subscriber, Observed& observed,
+                     std::uint64_t now_ns) const;
 
   std::string directory_;
   bool is_trusted_;
@@ -153,20 +128,31 @@ class BusMonitor {
   std::uint64_t journal_again_ns_ = 0;
   absl::Status why_no_ring_;
   std::uint64_t attach_again_ns_ = 0;
-  std::optional<OpenRing> ring_;
-  std::optional<RingWordsCopy> words_;
-  std::optional<HeartbeatWatch> heartbeat_;
+  std::optional<RingWatch> ring_;
   HeadHistory heads_;
   std::optional<ControlClient> client_;
-  absl::StatusOr<Answer> answer_;
+  absl::StatusOr<PublisherStatus> publisher_;  // its last answer
   std::uint64_t ask_again_ns_ = 0;
   std::vector<CheckpointStatus> checkpoints_;
   std::uint64_t list_again_ns_ = 0;
   std::deque<BusEvent> events_;
-  std::uint64_t newest_event_ = 0;     // of the session
-  std::map<ClientId, Lag> lags_;       // of the last reading
-  std::map<ClientId, Lag> next_lags_;  // of the one under way
-  std::map<ClientId, LatencyWindow> latencies_;
+  std::uint64_t newest_event_ = 0;  // of the session
+  std::map<ClientId, Watched> watched_;
 };
+
+// Samples a BusMonitor or a MachineMonitor until it is settled, for kSettleNsMax at most.
+template <typename Monitor>
+void settle(Monitor& monitor) {
+  const std::uint64_t until_ns = monotonic_ns() + kSettleNsMax;
+  monitor.sample(monotonic_ns());
+  while (!monitor.is_settled() && monotonic_ns() < until_ns) {
+    wait_readable(-1, kSettlePauseNs);
+    monitor.sample(monotonic_ns());
+  }
+}
+
+// The ring of a bus, once it is settled. kNotFound: the session was closed.
+// Errors: those of read_bus_description and RingWatch::open.
+absl::StatusOr<RingStatus> read_ring_status(const std::string& directory);
 
 }  // namespace lapwing

@@ -38,11 +38,11 @@ class WatchedBus {
     bus.beat();
     return beside(bus, [&] { return monitor.read(began_ns + after_ns); });
   }
-  SubscriberReading only(std::uint64_t after_ns) {
+  SubscriberStatus only(std::uint64_t after_ns) {
     BusReading reading = read(after_ns);
-    REQUIRE(reading.subscribers.ok());
-    REQUIRE(reading.subscribers->size() == 1);
-    return reading.subscribers->front();
+    REQUIRE(reading.publisher.ok());
+    REQUIRE(reading.publisher->subscribers.size() == 1);
+    return reading.publisher->subscribers.front();
   }
 
   TestBus bus;
@@ -59,9 +59,9 @@ TEST_CASE("However often it is read, it does not ask so often that the publisher
   for (std::uint64_t i = 0; i < 10 * kFramesPerSecondMax; ++i) {
     const BusReading reading = watched.read(kNsPerSecond + i * 1'000'000);
     INFO(i);
-    REQUIRE(reading.subscribers.ok());
-    REQUIRE(reading.subscribers->size() == 1);
-    REQUIRE(reading.clients_dropped == 0);
+    REQUIRE(reading.publisher.ok());
+    REQUIRE(reading.publisher->subscribers.size() == 1);
+    REQUIRE(reading.publisher->clients_dropped == 0);
   }
 }
 
@@ -69,77 +69,77 @@ TEST_CASE("A subscriber's delay is the time for which its next record has been p
   WatchedBus watched;
   watched.report(1'499);  // record 1,500 came half a second after the watch began
   CHECK_FALSE(watched.only(5 * kNsPerSecond).is_far_behind());
-  const SubscriberReading reading = watched.only(10 * kNsPerSecond);
-  CHECK(reading.status.lag == 501);
-  CHECK(reading.delay_ns == 10 * kNsPerSecond - kNsPerSecond / 2);
-  CHECK_FALSE(reading.delay_is_longer);
-  CHECK_FALSE(reading.status.is_stopped());
+  const SubscriberStatus reading = watched.only(10 * kNsPerSecond);
+  CHECK(reading.observed.lag == 501);
+  CHECK(reading.observed.delay_ns == 10 * kNsPerSecond - kNsPerSecond / 2);
+  CHECK_FALSE(reading.observed.delay_is_longer);
+  CHECK_FALSE(reading.is_stopped());
   CHECK(reading.is_far_behind());
 }
 
 TEST_CASE("Who joins is not far behind, however old what it reads is") {
-  SubscriberReading reading;
-  reading.delay_ns = 10 * kNsPerSecond;
-  reading.status.state = ClientState::kJoining;
+  SubscriberStatus reading;
+  reading.observed.delay_ns = 10 * kNsPerSecond;
+  reading.state = ClientState::kJoining;
   CHECK_FALSE(reading.is_far_behind());
-  reading.status.state = ClientState::kFilling;
+  reading.state = ClientState::kFilling;
   CHECK(reading.is_far_behind());
 }
 
 TEST_CASE("Who was behind before the watch began has been longer than that") {
   WatchedBus watched;
   watched.report(999);
-  const SubscriberReading reading = watched.only(10 * kNsPerSecond);
-  CHECK(reading.delay_ns == 10 * kNsPerSecond);
-  CHECK(reading.delay_is_longer);
+  const SubscriberStatus reading = watched.only(10 * kNsPerSecond);
+  CHECK(reading.observed.delay_ns == 10 * kNsPerSecond);
+  CHECK(reading.observed.delay_is_longer);
 }
 
 TEST_CASE("Who has everything has no delay, however long nothing has come") {
   WatchedBus watched;
   watched.report(2'000);
-  const SubscriberReading reading = watched.only(100 * kNsPerSecond);
-  CHECK(reading.status.lag == 0);
-  CHECK(reading.delay_ns == 0);
+  const SubscriberStatus reading = watched.only(100 * kNsPerSecond);
+  CHECK(reading.observed.lag == 0);
+  CHECK(reading.observed.delay_ns == 0);
 }
 
 TEST_CASE("What a subscriber has just said is held against the head that it saw") {
   WatchedBus watched;
   watched.report(1'499, 1'510);
-  const SubscriberReading reading = watched.only(10 * kNsPerSecond);
-  REQUIRE(reading.status.is_recent);
-  CHECK(reading.status.lag == 11);
-  CHECK(reading.delay_ns == 10'000'000);
+  const SubscriberStatus reading = watched.only(10 * kNsPerSecond);
+  REQUIRE(reading.observed.is_recent);
+  CHECK(reading.observed.lag == 11);
+  CHECK(reading.observed.delay_ns == 10'000'000);
 }
 
 TEST_CASE("A lag that grows has a rate from the second reading on") {
   WatchedBus watched;
   watched.report(1'500);
-  CHECK(watched.only(kNsPerSecond).lag_rate == 0);
+  CHECK(watched.only(kNsPerSecond).observed.lag_rate == 0);
   watched.bus.publish(300);
-  CHECK(watched.only(3 * kNsPerSecond).lag_rate == Approx(150));
-  CHECK(watched.only(5 * kNsPerSecond).lag_rate == Approx(0));
+  CHECK(watched.only(3 * kNsPerSecond).observed.lag_rate == Approx(150));
+  CHECK(watched.only(5 * kNsPerSecond).observed.lag_rate == Approx(0));
 }
 
 TEST_CASE("A bus is followed from one publisher to the next") {
   WatchedBus watched;
   BusReading reading = watched.read(kNsPerSecond);
-  CHECK(reading.name == "test");
-  CHECK(reading.state == PublisherState::kRunning);
+  CHECK(reading.description.name == "test");
+  CHECK(reading.state() == PublisherState::kRunning);
   CHECK(reading.rate == Approx(1'000));
   REQUIRE(reading.ring.ok());
   CHECK(reading.ring->head == 2'000);
   watched.bus.close();
   reading = watched.monitor.read(watched.began_ns + 2 * kNsPerSecond);
   CHECK(errc_of(reading.ring.status()) == Errc::kNotFound);
-  CHECK(errc_of(reading.subscribers.status()) == Errc::kPublisherGone);
+  CHECK(errc_of(reading.publisher.status()) == Errc::kPublisherGone);
   watched.bus.start();
   watched.bus.publish(5);
   reading = watched.read(4 * kNsPerSecond);
   REQUIRE(reading.ring.ok());
   CHECK(reading.ring->head == 2'005);
-  CHECK(reading.state == PublisherState::kRunning);
-  REQUIRE(reading.subscribers.ok());
-  CHECK(reading.subscribers->empty());
+  CHECK(reading.state() == PublisherState::kRunning);
+  REQUIRE(reading.publisher.ok());
+  CHECK(reading.publisher->subscribers.empty());
 }
 
 TEST_CASE("A publisher that is silent is not asked, and what its ring said last stays") {
@@ -149,8 +149,8 @@ TEST_CASE("A publisher that is silent is not asked, and what its ring said last 
   const BusReading reading = watched.monitor.read(watched.began_ns + 2 * kNsPerSecond);
   REQUIRE(reading.ring.ok());
   CHECK(reading.ring->head == 2'000);
-  CHECK(reading.state == PublisherState::kSilent);
-  CHECK(errc_of(reading.subscribers.status()) == Errc::kPublisherGone);
+  CHECK(reading.state() == PublisherState::kSilent);
+  CHECK(errc_of(reading.publisher.status()) == Errc::kPublisherGone);
 }
 
 TEST_CASE("A directory that holds no bus is read as that, again and again") {

@@ -14,7 +14,6 @@
 
 #include "bus/control/client.h"
 #include "lapwing/error.h"
-#include "monitor/publisher_state.h"
 #include "os/kernel.h"
 #include "proto/ring_words.h"
 #include "subscribers/reporter.h"
@@ -27,9 +26,9 @@ namespace lapwing {
 namespace {
 
 absl::StatusOr<BusStatus> try_gather(TestBus& bus) {
-  return beside(bus, [directory = bus.directory()] { return gather_bus_status(directory); });
+  return beside(bus, [directory = bus.directory()] { return gather(directory); });
 }
-BusStatus gather(TestBus& bus) {
+BusStatus gathered(TestBus& bus) {
   absl::StatusOr<BusStatus> status = try_gather(bus);
   REQUIRE(status.ok());
   return *std::move(status);
@@ -45,7 +44,7 @@ TEST_CASE("A bus whose publisher lives has a ring, an answer and an open session
   bus.publish(300);
   bus.archive(200);
   bus.archive_unsynced(250);
-  const BusStatus status = gather(bus);
+  const BusStatus status = gathered(bus);
   CHECK(status.directory == bus.directory());
   CHECK(status.description == bus.description(false));
   REQUIRE(status.ring.ok());
@@ -76,7 +75,7 @@ TEST_CASE("A heartbeat's age is the time since the publisher's last beat") {
   bus.kill();
   const std::uint64_t beat = monotonic_ns() - 5'000'000'000;
   store_heartbeat(bus.ring->words(), beat);
-  const BusStatus status = gather(bus);
+  const BusStatus status = gathered(bus);
   REQUIRE(status.ring.ok());
   CHECK(status.ring->heartbeat_age_ns >= 5'000'000'000);
   CHECK(status.ring->heartbeat_age_ns <= monotonic_ns() - beat);
@@ -87,7 +86,7 @@ TEST_CASE("A heartbeat from the future is one of a publisher that runs only if i
   bus.start();
   bus.beating = false;
   store_heartbeat(bus.ring->words(), monotonic_ns() + 60'000'000'000);
-  CHECK(gather(bus).ring->heartbeat_age_ns >= kSilentNs);
+  CHECK(gathered(bus).ring->heartbeat_age_ns >= kSilentNs);
 }
 
 TEST_CASE("Each subscriber's last report is in the publisher's answer") {
@@ -98,7 +97,7 @@ TEST_CASE("Each subscriber's last report is in the publisher's answer") {
   ReportFrame beyond_head = full_report(200, ClientState::kFilling);
   beyond_head.head = 0;  // not said
   const auto nq = reporting(bus, "nq", false, beyond_head);
-  const BusStatus status = gather(bus);
+  const BusStatus status = gathered(bus);
   REQUIRE(status.publisher.ok());
   REQUIRE(status.publisher->subscribers.size() == 2);
   const SubscriberStatus& first = status.publisher->subscribers[0];
@@ -107,14 +106,18 @@ TEST_CASE("Each subscriber's last report is in the publisher's answer") {
   CHECK(first.name == "es");
   CHECK(first.may_park);
   check_full_report(first, 95, ClientState::kLive);
-  CHECK(first.lag == 5);  // the head that it saw is the newest record
+  CHECK(first.observed.lag == 5);  // the head that it saw is the newest record
   CHECK(first.connected_wall_ns > 0);
   CHECK(first.reported_wall_ns >= first.connected_wall_ns);
   const SubscriberStatus& second = status.publisher->subscribers[1];
   CHECK(second.name == "nq");
   CHECK(second.state == ClientState::kFilling);
   CHECK_FALSE(second.may_park);
-  CHECK(second.lag == 0);  // a report beyond head is no negative lag
+  CHECK(second.observed.lag == 0);  // a report beyond head is no negative lag
+}
+
+Observed observed(const SubscriberInfoFrame& info, Sequence head, std::uint64_t now_wall_ns) {
+  return status_of(info, head, now_wall_ns, {}).observed;
 }
 
 TEST_CASE("A lag is that of the report while it is fresh, and grows once no more come") {
@@ -124,12 +127,12 @@ TEST_CASE("A lag is that of the report while it is fresh, and grows once no more
   info.head_seen = 95;
   info.reported = 1;
   info.reported_wall_ns = kReported;
-  CHECK(lag_of(info, 100, kReported) == 5);
-  CHECK(lag_of(info, 100, kReported + 3 * kReportNsMin - 1) == 5);
-  CHECK(lag_of(info, 100, kReported + 3 * kReportNsMin) == 10);
-  CHECK(lag_of(info, 80, kReported + 3 * kReportNsMin) == 0);
+  CHECK(observed(info, 100, kReported).lag == 5);
+  CHECK(observed(info, 100, kReported + 3 * kReportNsMin - 1).lag == 5);
+  CHECK(observed(info, 100, kReported + 3 * kReportNsMin).lag == 10);
+  CHECK(observed(info, 80, kReported + 3 * kReportNsMin).lag == 0);
   info.head_seen = 0;  // not said
-  CHECK(lag_of(info, 100, kReported) == 10);
+  CHECK(observed(info, 100, kReported).lag == 10);
 }
 
 TEST_CASE("A step of the wall clock makes no old report recent") {
@@ -140,47 +143,47 @@ TEST_CASE("A step of the wall clock makes no old report recent") {
   info.head_seen = 95;
   info.reported = 1;
   info.reported_wall_ns = kNow + kHourNs;  // before the clock was set back
-  CHECK(report_age_of(info, kNow) == std::nullopt);
-  CHECK_FALSE(is_recent(info, kNow));
-  CHECK(lag_of(info, 100, kNow) == 10);
+  CHECK(observed(info, 100, kNow).report_age_ns == std::nullopt);
+  CHECK_FALSE(observed(info, 100, kNow).is_recent);
+  CHECK(observed(info, 100, kNow).lag == 10);
   info.report_age_ns = kSilentReportNs;  // what the publisher measures counts
-  CHECK(report_age_of(info, kNow) == kSilentReportNs);
-  CHECK_FALSE(is_recent(info, kNow));
+  CHECK(observed(info, 100, kNow).report_age_ns == kSilentReportNs);
+  CHECK_FALSE(observed(info, 100, kNow).is_recent);
   info.report_age_ns = 1;
   info.reported_wall_ns = kNow - kHourNs;  // the clock was set forward
-  CHECK(is_recent(info, kNow));
+  CHECK(observed(info, 100, kNow).is_recent);
 }
 
 TEST_CASE("Who is behind and does not report is silent, and not who has everything") {
   SubscriberStatus status;
-  status.report_age_ns = kSilentReportNs;
+  status.observed.report_age_ns = kSilentReportNs;
   CHECK_FALSE(status.is_silent());
-  status.lag = 1;
+  status.observed.lag = 1;
   CHECK(status.is_silent());
-  status.report_age_ns = kSilentReportNs - 1;
+  status.observed.report_age_ns = kSilentReportNs - 1;
   CHECK_FALSE(status.is_silent());
-  status.report_age_ns = std::nullopt;
+  status.observed.report_age_ns = std::nullopt;
   CHECK_FALSE(status.is_silent());
 }
 
 TEST_CASE("What a publisher does is decided by four sources") {
   RingStatus ring;
   ring.is_held = true;
-  CHECK(state_of_publisher(ring) == PublisherState::kRunning);
+  CHECK(ring.publisher_state() == PublisherState::kRunning);
   ring.process = ProcessState::kStopped;
-  CHECK(state_of_publisher(ring) == PublisherState::kStopped);
+  CHECK(ring.publisher_state() == PublisherState::kStopped);
   ring.process = ProcessState::kUnknown;
   ring.heartbeat_age_ns = kSilentNs;
-  CHECK(state_of_publisher(ring) == PublisherState::kSilent);
+  CHECK(ring.publisher_state() == PublisherState::kSilent);
   ring.process = ProcessState::kEnded;
-  CHECK(state_of_publisher(ring) == PublisherState::kGone);
+  CHECK(ring.publisher_state() == PublisherState::kGone);
   ring.heartbeat_age_ns = 0;
   ring.is_held = false;  // a heartbeat from the future does not keep it alive
-  CHECK(state_of_publisher(ring) == PublisherState::kGone);
+  CHECK(ring.publisher_state() == PublisherState::kGone);
   ring.is_held = std::nullopt;
-  CHECK(state_of_publisher(ring) == PublisherState::kRunning);
+  CHECK(ring.publisher_state() == PublisherState::kRunning);
   ring.state = RingState::kClosed;
-  CHECK(state_of_publisher(ring) == PublisherState::kClosed);
+  CHECK(ring.publisher_state() == PublisherState::kClosed);
 }
 
 TEST_CASE("Clients that the publisher refused and those that it dropped are counted apart") {
@@ -196,7 +199,7 @@ TEST_CASE("Clients that the publisher refused and those that it dropped are coun
     REQUIRE(send(dropped.back().fd(), "no frame", 8, MSG_NOSIGNAL) == 8);
     bus.turn();
   }
-  const BusStatus status = gather(bus);
+  const BusStatus status = gathered(bus);
   REQUIRE(status.publisher.ok());
   CHECK(status.publisher->clients_refused == 1);
   CHECK(status.publisher->clients_dropped == 2);
@@ -220,7 +223,7 @@ TEST_CASE("A closed bus has no ring, nobody who answers, and a session that has 
   bus.start();
   bus.publish(70);
   bus.close();
-  const BusStatus status = gather(bus);
+  const BusStatus status = gathered(bus);
   CHECK(status.description.closed);
   CHECK(errc_of(status.ring.status()) == Errc::kNotFound);
   CHECK(status.ring.status().message() == "the session was closed");
@@ -238,7 +241,7 @@ TEST_CASE("The ring that a killed publisher left is read") {
   bus.publish(70);
   bus.archive(64);
   bus.kill();
-  const BusStatus status = gather(bus);
+  const BusStatus status = gathered(bus);
   CHECK_FALSE(status.publisher.ok());
   REQUIRE(status.ring.ok());
   CHECK(status.ring->state == RingState::kRunning);
@@ -248,7 +251,7 @@ TEST_CASE("The ring that a killed publisher left is read") {
   CHECK_FALSE(status.sessions->front().end.has_value());
 
   REQUIRE(bus.ring->unlink().ok());  // the machine was started anew
-  const BusStatus later = gather(bus);
+  const BusStatus later = gathered(bus);
   CHECK(errc_of(later.ring.status()) == Errc::kNotFound);
   CHECK(later.ring.status().message() != "the session was closed");
   CHECK(later.sessions.ok());
@@ -265,7 +268,7 @@ TEST_CASE("Every session of the journal is there, with its end and its void") {
   bus.kill();
   bus.cut(80);
   bus.start();
-  const BusStatus status = gather(bus);
+  const BusStatus status = gathered(bus);
   REQUIRE(status.sessions.ok());
   REQUIRE(status.sessions->size() == 3);
   const auto& sessions = *status.sessions;
@@ -287,7 +290,7 @@ TEST_CASE("A journal that has failed, or gave records up, is the ring's to say, 
   bus.publish(64);
   const JournalState state = GENERATE(JournalState::kFailed, JournalState::kShed);
   bus.fail_journal({state, 28});
-  const BusStatus status = gather(bus);
+  const BusStatus status = gathered(bus);
   REQUIRE(status.ring.ok());
   CHECK(status.ring->journal.state == state);
   CHECK(status.ring->journal.sys_errno == 28);
@@ -308,7 +311,7 @@ TEST_CASE("A status is gathered without a look at a slot of the ring") {
                   MADV_REMOVE) == 0);
   const auto without_slots = blocks();
   REQUIRE(without_slots < before);
-  REQUIRE(gather(bus).ring.ok());
+  REQUIRE(gathered(bus).ring.ok());
   CHECK(blocks() == without_slots);
 }
 
@@ -326,7 +329,7 @@ JournalSize size_on_disk(const JournalFixture& journal) {
 }
 
 void check_size(TestBus& bus, std::uint64_t segments) {
-  const BusStatus status = gather(bus);
+  const BusStatus status = gathered(bus);
   REQUIRE(status.journals.ok());
   const JournalSize& size = status.journals->back().size;
   CHECK(size.segments == segments);
@@ -372,7 +375,7 @@ TEST_CASE("Every journal below the root is counted, discarded and not listed one
   bus.journal.write(1, 10);
   const JournalSize third = size_on_disk(bus.journal);
 
-  const BusStatus status = gather(bus);
+  const BusStatus status = gathered(bus);
   REQUIRE(status.journals.ok());
   REQUIRE(status.journals->size() == 3);
   const JournalStatus& stray = (*status.journals)[0];
@@ -401,7 +404,7 @@ TEST_CASE("A bus without a journal has no sessions, and that is no error") {
   TestBus bus(false);
   bus.start();
   bus.publish(10);
-  const BusStatus status = gather(bus);
+  const BusStatus status = gathered(bus);
   CHECK(status.description.journal_root.empty());
   REQUIRE(status.sessions.ok());
   CHECK(status.sessions->empty());
@@ -420,7 +423,7 @@ TEST_CASE("A damaged session log takes what it says of the journal away, and not
     const std::string path = absl::StrCat(bus.journal.root(), "/", kSessionsFileName, suffix);
     put_bytes(path, 70, "damage", 6);
   }
-  const BusStatus status = gather(bus);
+  const BusStatus status = gathered(bus);
   CHECK(errc_of(status.sessions.status()) == Errc::kDamaged);
   CHECK(errc_of(status.journals.status()) == Errc::kDamaged);
   CHECK(status.ring.ok());
@@ -435,7 +438,7 @@ TEST_CASE("Without a bus.json that can be read there is no status") {
   CHECK(errc_of(try_gather(bus).status()) == Errc::kDamaged);
   std::filesystem::remove(path);
   CHECK(errc_of(try_gather(bus).status()) == Errc::kNoBus);
-  CHECK(errc_of(gather_bus_status(bus.directory() + "/nowhere").status()) == Errc::kNoBus);
+  CHECK(errc_of(gather(bus.directory() + "/nowhere").status()) == Errc::kNoBus);
 }
 
 TEST_CASE("A copy of a bus directory does not pass for the bus that runs") {
@@ -443,7 +446,7 @@ TEST_CASE("A copy of a bus directory does not pass for the bus that runs") {
   bus.start();
   const TestDirectory copy;
   std::filesystem::copy(bus.directory() + "/" + kBusFileName, copy / kBusFileName);
-  const auto status = gather_bus_status(copy.path());
+  const auto status = gather(copy.path());
   REQUIRE(status.ok());
   CHECK(errc_of(status->ring.status()) == Errc::kNotFound);
   CHECK(says(status->ring.status(), "is a copy; read that one"));
@@ -456,7 +459,7 @@ TEST_CASE("A bus.json that names something else as its ring is named, and is not
   BusDescription description = bus.description(false);
   description.ring_path = "/etc/passwd";
   bus.describe(description);
-  const BusStatus status = gather(bus);
+  const BusStatus status = gathered(bus);
   CHECK(errc_of(status.ring.status()) == Errc::kNotFound);
   CHECK(says(status.ring.status(), bus.directory() + "/bus.json gives /etc/passwd"));
 }
@@ -465,7 +468,7 @@ TEST_CASE("A publisher that stands still is waited for until its time is up, and
   TestBus bus;
   bus.start();
   bus.publish(10);
-  const auto status = gather_bus_status(bus.directory());  // nobody takes the bus's turns
+  const auto status = gather(bus.directory());  // nobody takes the bus's turns
   REQUIRE(status.ok());
   CHECK(errc_of(status->publisher.status()) == Errc::kTimedOut);
   REQUIRE(status->ring.ok());
@@ -491,7 +494,7 @@ TEST_CASE("Of a bus that vanishes while it is looked at, what was read before is
   VanishingBus bus;
   bus.start();
   bus.publish(10);
-  const BusStatus status = gather(bus);
+  const BusStatus status = gathered(bus);
   CHECK(bus.asked == 1);
   CHECK(status.description == bus.description(false));
   REQUIRE(status.ring.ok());
@@ -511,14 +514,14 @@ TEST_CASE("Another user's bus is not permitted, as a whole or in each part, and 
     return errc_of(status) == Errc::kNotPermitted;
   };
   CHECK(run_as(kTestUser, kTestGroup, [&] {
-          const absl::Status refused = gather_bus_status(directory).status();
+          const absl::Status refused = gather(directory).status();
           return not_permitted(refused) && says(refused, "ask its owner") ? 0 : __LINE__;
         }) == 0);
 
   std::filesystem::permissions(directory, std::filesystem::perms(0755));
   std::filesystem::permissions(directory + "/" + kBusFileName, std::filesystem::perms(0644));
   CHECK(run_as(kTestUser, kTestGroup, [&] {
-          const auto status = gather_bus_status(directory);
+          const auto status = gather(directory);
           if (!status.ok()) return __LINE__;
           if (status->description != bus.description(false)) return __LINE__;
           if (!not_permitted(status->ring.status())) return __LINE__;

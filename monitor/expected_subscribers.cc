@@ -9,11 +9,11 @@
 namespace lapwing {
 namespace {
 
-ExpectedState state_of(const std::vector<SubscriberReading>& subscribers, const std::string& name) {
+ExpectedState state_of(const std::vector<SubscriberStatus>& subscribers, const std::string& name) {
   ExpectedState state = ExpectedState::kAbsent;
-  for (const SubscriberReading& one : subscribers) {
-    if (one.status.name != name || one.status.observes) continue;
-    if (!one.status.is_missing()) return ExpectedState::kAttached;
+  for (const SubscriberStatus& one : subscribers) {
+    if (one.name != name || one.observes) continue;
+    if (!one.is_missing()) return ExpectedState::kAttached;
     state = ExpectedState::kMissing;
   }
   return state;
@@ -21,8 +21,8 @@ ExpectedState state_of(const std::vector<SubscriberReading>& subscribers, const 
 
 std::string why_unknown(const BusReading& bus) {
   if (!bus.ring.ok()) return absl::StrCat("the bus cannot be read: ", bus.ring.status().message());
-  if (bus.is_unanswered()) return std::string(bus.subscribers.status().message());
-  return absl::StrCat("its publisher is ", name_of(bus.state));
+  if (bus.is_unanswered()) return std::string(bus.publisher.status().message());
+  return absl::StrCat("its publisher is ", bus.state_text());
 }
 
 }  // namespace
@@ -36,12 +36,12 @@ std::vector<ExpectedReading> check_expected(const MachineReading& reading,
     const auto bus = std::ranges::find(reading.buses, one.bus, &BusReading::label);
     if (bus == reading.buses.end()) {
       found.push_back({.expected = one, .why = "no bus with this label is known"});
-    } else if (!bus->subscribers.ok()) {
+    } else if (!bus->publisher.ok()) {
       found.push_back({.expected = one, .directory = bus->directory, .why = why_unknown(*bus)});
     } else {
       found.push_back({.expected = one,
                        .directory = bus->directory,
-                       .state = state_of(*bus->subscribers, one.name)});
+                       .state = state_of(bus->publisher->subscribers, one.name)});
     }
   }
   return found;

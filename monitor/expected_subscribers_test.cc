@@ -7,10 +7,10 @@
 namespace lapwing {
 namespace {
 
-SubscriberReading subscriber(const std::string& name) {
-  SubscriberReading reading;
-  reading.status.name = name;
-  return reading;
+SubscriberStatus subscriber(const std::string& name) {
+  SubscriberStatus status;
+  status.name = name;
+  return status;
 }
 
 BusReading bus(const std::string& label) {
@@ -18,11 +18,10 @@ BusReading bus(const std::string& label) {
   reading.directory = "/run/" + label;
   reading.label = label;
   reading.ring = RingStatus{};
-  reading.state = PublisherState::kRunning;
-  reading.subscribers =
-      std::vector<SubscriberReading>{subscriber("here"), subscriber("away"), subscriber("view")};
-  (*reading.subscribers)[1].status.missing_since_wall_ns = 1;
-  (*reading.subscribers)[2].status.observes = true;
+  reading.publisher = PublisherStatus{};
+  reading.publisher->subscribers = {subscriber("here"), subscriber("away"), subscriber("view")};
+  reading.publisher->subscribers[1].missing_since_wall_ns = 1;
+  reading.publisher->subscribers[2].observes = true;
   return reading;
 }
 
@@ -46,9 +45,9 @@ TEST_CASE("If nothing is known of a subscriber, there is a reason") {
   MachineReading reading;
   reading.buses = {bus("silent"), bus("dead"), bus("closed")};
   for (BusReading& one : reading.buses) {
-    one.subscribers = make_error(Errc::kPublisherGone, "its control socket is gone");
+    one.publisher = make_error(Errc::kPublisherGone, "its control socket is gone");
   }
-  reading.buses[1].state = PublisherState::kGone;
+  reading.buses[1].ring->is_held = false;
   reading.buses[2].ring = make_error(Errc::kNotFound, "the session was closed");
   const auto found =
       check_expected(reading, {{"silent", "a"}, {"dead", "a"}, {"closed", "a"}, {"nowhere", "a"}});

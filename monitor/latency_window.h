@@ -12,17 +12,12 @@
 #include <optional>
 
 #include "lapwing/ages.h"
-#include "monitor/bus_status.h"
+#include "monitor/subscriber_status.h"
 
 namespace lapwing {
 
 inline constexpr std::uint64_t kLatencyWindowNs = 60'000'000'000;
 inline constexpr std::uint64_t kLatencyStepNs = 5'000'000'000;  // between two reports that are kept
-
-struct RecentLatency {
-  std::uint64_t over_ns = 0;  // time that it covers: kLatencyWindowNs, less at the beginning
-  AgeHistogram age_ns;
-};
 
 class LatencyWindow {
  public:

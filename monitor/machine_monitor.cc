@@ -146,7 +146,8 @@ void MachineMonitor::finish(BusReading& reading, const Owners::value_type& bus) 
   reading.uid = bus.second;
   const bool is_trusted = is_trusted_user(bus.second);
   if (is_trusted) reading.user = trusted_names_[bus.second];
-  reading.label = labels_.label(reading.directory, is_trusted ? "" : reading.user, reading.name);
+  reading.label =
+      labels_.label(reading.directory, is_trusted ? "" : reading.user, reading.description.name);
 }
 
 MachineReading MachineMonitor::read(std::uint64_t now_ns, std::uint64_t wall_ns) {

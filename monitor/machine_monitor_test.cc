@@ -95,7 +95,7 @@ TEST_CASE("Publishers whose heartbeats are of another clock are judged together"
   CHECK(took_ns < kBuses * kHeartbeatProofNs);  // one after the other
   const MachineReading reading = monitor->read(monotonic_ns(), wall_ns());
   REQUIRE(reading.buses.size() == kBuses);
-  for (const BusReading& bus : reading.buses) CHECK(bus.state == PublisherState::kSilent);
+  for (const BusReading& bus : reading.buses) CHECK(bus.state() == PublisherState::kSilent);
 }
 
 TEST_CASE("A bus of another user carries that user's name in its label") {
@@ -125,7 +125,7 @@ TEST_CASE("Of another user an old reading is not shown, and a bus that is not wa
   REQUIRE(late.size() == 1);
   CHECK(late.front().directory == bus.directory());
   CHECK(errc_of(late.front().ring.status()) == Errc::kTimedOut);
-  CHECK(errc_of(late.front().subscribers.status()) == Errc::kTimedOut);
+  CHECK(errc_of(late.front().publisher.status()) == Errc::kTimedOut);
   other->watch({});
   CHECK(read().empty());
 }

@@ -56,7 +56,7 @@ class Reader {
 
 BusReading without_ring(BusReading reading, const absl::Status& why) {
   reading.ring = why;
-  reading.subscribers = why;
+  reading.publisher = why;
   return reading;
 }
 

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "monitor/publisher_state.h"
 #include "monitor/time_text.h"
 #include "os/kernel.h"
 #include "os/printable.h"
@@ -49,7 +48,7 @@ Json name_json(const std::optional<Enum>& value) {
 Json ring_json(const RingStatus& ring) {
   return {{"path", ring.path},
           {"publisher_pid", ring.publisher_pid},
-          {"state", name_of(state_of_publisher(ring))},
+          {"state", name_of(ring.publisher_state())},
           {"heartbeat_age_ms", ring.heartbeat_age_ns / kNsPerMs},
           {"session_first", ring.session_first},
           {"head", ring.head},
@@ -159,6 +158,7 @@ Json seconds_json(const std::optional<std::uint64_t>& ns) {
 }
 
 Json subscriber_json(const SubscriberStatus& subscriber) {
+  const ProcessState process = subscriber.observed.process;
   return {
       {"pid", subscriber.pid},
       {"uid", subscriber.uid},
@@ -177,11 +177,10 @@ Json subscriber_json(const SubscriberStatus& subscriber) {
       {"latency", latency_json(subscriber.latency)},
       {"connected_ns", subscriber.connected_wall_ns},
       {"reported_ns", subscriber.reported_wall_ns},
-      {"report_age_seconds", seconds_json(subscriber.report_age_ns)},
+      {"report_age_seconds", seconds_json(subscriber.observed.report_age_ns)},
       {"missing_since",
        subscriber.is_missing() ? Json(time_text(subscriber.missing_since_wall_ns)) : Json(nullptr)},
-      {"process", subscriber.process == ProcessState::kUnknown ? Json(nullptr)
-                                                               : Json(name_of(subscriber.process))},
+      {"process", process == ProcessState::kUnknown ? Json(nullptr) : Json(name_of(process))},
       {"stopped", subscriber.is_stopped()},
       {"silent", subscriber.is_silent()}};
 }
@@ -194,27 +193,29 @@ Json reasons_json(const std::array<std::uint64_t, kDropReasons>& counts) {
   return json;
 }
 
-Json subscriber_reading_json(const SubscriberReading& reading) {
-  Json json = subscriber_json(reading.status);
-  if (reading.status.latency) json["latency"]["window"] = recent_json(reading.recent_latency);
-  const bool is_known = !reading.status.is_missing();  // how far it is behind
-  json["lag"] = is_known ? Json(reading.status.lag) : Json(nullptr);
-  json["lag_rate"] = is_known ? Json(reading.lag_rate) : Json(nullptr);
-  json["delay_seconds"] = is_known ? Json(seconds_of(reading.delay_ns)) : Json(nullptr);
-  json["delay_is_longer"] = reading.delay_is_longer;
-  json["far_behind"] = reading.is_far_behind();
+// With what a monitor observes over several readings.
+Json watched_json(const SubscriberStatus& subscriber) {
+  const Observed& observed = subscriber.observed;
+  Json json = subscriber_json(subscriber);
+  if (subscriber.latency) json["latency"]["window"] = recent_json(observed.recent_latency);
+  const bool is_known = !subscriber.is_missing();  // how far it is behind
+  json["lag"] = is_known ? Json(observed.lag) : Json(nullptr);
+  json["lag_rate"] = is_known ? Json(observed.lag_rate) : Json(nullptr);
+  json["delay_seconds"] = is_known ? Json(seconds_of(observed.delay_ns)) : Json(nullptr);
+  json["delay_is_longer"] = observed.delay_is_longer;
+  json["far_behind"] = subscriber.is_far_behind();
   return json;
 }
 
 Json reading_json(const BusReading& bus) {
   Json json = {{"directory", bus.directory},
                {"label", bus.label},
-               {"name", bus.name},
+               {"name", bus.description.name},
                {"uid", bus.uid},
                {"user", bus.user},
-               {"schema", bus.schema},
-               {"capacity", bus.capacity},
-               {"state", bus.ring.ok() ? name_of(bus.state) : "unreadable"},
+               {"schema", bus.description.schema},
+               {"capacity", bus.description.capacity},
+               {"state", bus.state_text()},
                {"rate", bus.rate}};
   if (bus.ring.ok()) {
     json["ring"] = ring_json(*bus.ring);
@@ -222,14 +223,14 @@ Json reading_json(const BusReading& bus) {
     json["ring"] = nullptr;
     json["ring_why"] = bus.ring.status().message();
   }
-  if (bus.subscribers.ok()) {
-    json["subscribers"] = list_json(*bus.subscribers, subscriber_reading_json);
-    json["refused"] = bus.clients_refused;
-    json["dropped"] = bus.clients_dropped;
-    json["by_reason"] = reasons_json(bus.clients_by_reason);
+  if (bus.publisher.ok()) {
+    json["subscribers"] = list_json(bus.publisher->subscribers, watched_json);
+    json["refused"] = bus.publisher->clients_refused;
+    json["dropped"] = bus.publisher->clients_dropped;
+    json["by_reason"] = reasons_json(bus.publisher->clients_by_reason);
   } else {
     json["subscribers"] = nullptr;
-    json["subscribers_why"] = bus.subscribers.status().message();
+    json["subscribers_why"] = bus.publisher.status().message();
   }
   json["events"] = list_json(bus.events, event_json);
   return json;
@@ -345,14 +346,15 @@ nlohmann::ordered_json buses_json(const MachineReading& reading) {
   Json buses = Json::array();
   for (const BusReading& bus : reading.buses) {
     const BusAnnouncement announced = bus.announcement.value_or(BusAnnouncement());
+    const std::string& name = bus.description.name;
     Json json = {{"directory", bus.directory},
                  {"label", bus.label},
-                 {"name", bus.name.empty() ? announced.name : bus.name},
+                 {"name", name.empty() ? announced.name : name},
                  {"uid", bus.uid},
                  {"user", bus.user},
                  {"publisher_pid", announced.publisher_pid},
                  {"started", time_text(announced.started_wall_ns)},
-                 {"state", bus.ring.ok() ? name_of(bus.state) : "unreadable"}};
+                 {"state", bus.state_text()}};
     if (bus.ring.ok()) {
       json["ring"] = ring_json(*bus.ring);
     } else {

@@ -11,13 +11,13 @@ namespace {
 
 TEST_CASE("the buckets of a latency are those with ages, each with its upper bound") {
   BusReading bus;
-  bus.subscribers = std::vector<SubscriberReading>(1);
+  bus.publisher = PublisherStatus{};
   AgeHistogram ages;
   ages.add(0);
   ages.add(1000, 3);
   const std::uint64_t oldest = std::uint64_t{1} << 40;  // beyond the last bound
   ages.add(oldest);
-  bus.subscribers->front().status.latency = Latency{.every = 1, .age_ns = ages};
+  bus.publisher->subscribers.emplace_back().latency = Latency{.every = 1, .age_ns = ages};
   const auto json = machine_json({.buses = {bus}}, ChannelList());
   const auto& latency = json["buses"][0]["subscribers"][0]["latency"];
   const std::uint64_t bound = AgeHistogram::last_of(AgeHistogram::bucket_of(1000));

@@ -56,19 +56,15 @@ bool is_bad(const RingStatus& ring) {
 
 // Problems first, then healthy buses, then those that ended.
 int rank_of(const BusReading& bus) {
-  const bool has_ended =
-      bus.ring.ok() ? bus.state == PublisherState::kGone || bus.state == PublisherState::kClosed
-                    : errc_of(bus.ring.status()) == Errc::kNotFound ||
-                          errc_of(bus.ring.status()) == Errc::kNoBus;
+  const PublisherState state = bus.state();
+  const bool has_ended = bus.ring.ok()
+                             ? state == PublisherState::kGone || state == PublisherState::kClosed
+                             : bus.is_closed() || errc_of(bus.ring.status()) == Errc::kNoBus;
   if (has_ended) return 2;
-  const bool is_ill = !bus.ring.ok() || bus.state != PublisherState::kRunning ||
-                      is_bad(*bus.ring) || !bus.subscribers.ok() ||
-                      std::ranges::any_of(*bus.subscribers, &SubscriberReading::needs_person);
+  const bool is_ill =
+      !bus.runs() || is_bad(*bus.ring) || !bus.publisher.ok() ||
+      std::ranges::any_of(bus.publisher->subscribers, &SubscriberStatus::needs_operator);
   return is_ill ? 0 : 1;
-}
-
-std::uint64_t behind(Sequence position, Sequence head) {
-  return head > position ? head - position : 0;
 }
 
 Row bus_row(const BusReading& bus, const RateTrails& trails, bool in_ascii) {
@@ -95,30 +91,30 @@ Row bus_row(const BusReading& bus, const RateTrails& trails, bool in_ascii) {
     return row;
   }
   const RingStatus& ring = *bus.ring;
-  row.is_bad = bus.state != PublisherState::kRunning || is_bad(ring) || !bus.subscribers.ok();
+  row.is_bad = !bus.runs() || is_bad(ring) || !bus.publisher.ok();
   Cell count = no_cell();
   Cell lost = no_cell();
   Cell delay = no_cell();
-  if (bus.subscribers.ok()) {
+  if (bus.publisher.ok()) {
     std::size_t attached = 0;
     std::uint64_t sum = 0;
     std::uint64_t longest = 0;
-    for (const SubscriberReading& subscriber : *bus.subscribers) {
-      if (!subscriber.status.is_missing()) ++attached;
-      sum += subscriber.status.lost;
-      longest = std::max(longest, subscriber.delay_ns);
+    for (const SubscriberStatus& subscriber : bus.publisher->subscribers) {
+      if (!subscriber.is_missing()) ++attached;
+      sum += subscriber.lost;
+      longest = std::max(longest, subscriber.observed.delay_ns);
     }
     count = number_cell(attached);
     lost = number_cell(sum);
     if (attached > 0) delay = {seconds_text(longest), static_cast<double>(longest)};
   }
   row.cells = {text_cell(bus.label),
-               text_cell(bus.is_unanswered() ? "no answer" : name_of(bus.state)),
+               text_cell(bus.is_unanswered() ? "no answer" : bus.state_text()),
                short_cell(bus.rate),
                {line, 0},
                number_cell(ring.head),
-               number_cell(behind(ring.archived, ring.head)),
-               number_cell(behind(ring.durable, ring.head)),
+               number_cell(ring.records_after(ring.archived)),
+               number_cell(ring.records_after(ring.durable)),
                text_cell(journal_text(ring)),
                count,
                delay,
@@ -128,30 +124,23 @@ Row bus_row(const BusReading& bus, const RateTrails& trails, bool in_ascii) {
   return row;
 }
 
-std::string state_text(const SubscriberReading& subscriber) {
-  const SubscriberStatus& status = subscriber.status;
-  if (status.is_missing()) return "MISSING";
-  if (status.is_stopped()) return "STOPPED";
-  return status.is_silent() ? "SILENT" : name_of(status.state);
-}
-
-Row subscriber_row(const BusReading& bus, const SubscriberReading& reading) {
-  const SubscriberStatus& status = reading.status;
+Row subscriber_row(const BusReading& bus, const SubscriberStatus& status) {
+  const Observed& observed = status.observed;
   Row row;
   row.key = absl::StrCat(bus.directory, "/", status.pid, "/", status.connected_wall_ns);
-  row.is_bad = reading.needs_person();
+  row.is_bad = status.needs_operator();
   const bool is_known = !status.is_missing();  // how far it is behind
-  const std::string delay = seconds_text(reading.delay_ns);
-  const bool has_ages = reading.recent_latency && reading.recent_latency->age_ns.count() > 0;
-  const std::uint64_t p99_ns = has_ages ? reading.recent_latency->age_ns.percentile(0.99) : 0;
+  const std::string delay = seconds_text(observed.delay_ns);
+  const bool has_ages = observed.recent_latency && observed.recent_latency->age_ns.count() > 0;
+  const std::uint64_t p99_ns = has_ages ? observed.recent_latency->age_ns.percentile(0.99) : 0;
   row.cells = {
       text_cell(status.name),
-      text_cell(state_text(reading)),
-      is_known ? number_cell(status.lag) : no_cell(),
-      is_known ? Cell{reading.delay_is_longer ? ">" + delay : delay,
-                      static_cast<double>(reading.delay_ns)}
+      text_cell(is_known ? status.state_text() : "MISSING"),
+      is_known ? number_cell(observed.lag) : no_cell(),
+      is_known ? Cell{observed.delay_is_longer ? ">" + delay : delay,
+                      static_cast<double>(observed.delay_ns)}
                : no_cell(),
-      is_known ? Cell{absl::StrFormat("%+.0f", reading.lag_rate), reading.lag_rate} : no_cell(),
+      is_known ? Cell{absl::StrFormat("%+.0f", observed.lag_rate), observed.lag_rate} : no_cell(),
       has_ages ? Cell{short_time(p99_ns), static_cast<double>(p99_ns)} : no_cell(),
       number_cell(status.position),
       number_cell(status.gaps),
@@ -174,7 +163,7 @@ Row checkpoint_row(const BusReading& bus, const CheckpointStatus& checkpoint,
   row.cells = {text_cell(bus.label),
                text_cell(checkpoint.fold),
                number_cell(checkpoint.as_of),
-               bus.ring.ok() ? number_cell(behind(checkpoint.as_of, bus.ring->head)) : no_cell(),
+               bus.ring.ok() ? number_cell(bus.ring->records_after(checkpoint.as_of)) : no_cell(),
                is_known ? Cell{seconds_text(age_ns), static_cast<double>(age_ns)} : no_cell(),
                is_known ? number_cell(checkpoint.entries) : no_cell(),
                is_known ? number_cell(checkpoint.bytes) : no_cell(),
@@ -245,8 +234,8 @@ Table subscriber_table(const MachineReading& reading, const std::string& directo
                {"uid", 9, true},
                {"bus", 8, false}});
   for (const BusReading& bus : reading.buses) {
-    if ((!directory.empty() && bus.directory != directory) || !bus.subscribers.ok()) continue;
-    for (const SubscriberReading& subscriber : *bus.subscribers) {
+    if ((!directory.empty() && bus.directory != directory) || !bus.publisher.ok()) continue;
+    for (const SubscriberStatus& subscriber : bus.publisher->subscribers) {
       table.add(subscriber_row(bus, subscriber));
     }
   }

@@ -14,13 +14,14 @@ BusReading bus(const std::string& name, PublisherState state) {
   BusReading reading;
   reading.directory = reading.label = name;
   reading.ring = RingStatus();
-  reading.state = state;
-  reading.subscribers = std::vector<SubscriberReading>();
+  reading.ring->is_held = state != PublisherState::kGone;
+  if (state == PublisherState::kStopped) reading.ring->process = ProcessState::kStopped;
+  reading.publisher = PublisherStatus();
   return reading;
 }
 
 BusReading unreadable(const std::string& name, Errc why) {
-  BusReading reading = bus(name, PublisherState::kClosed);
+  BusReading reading = bus(name, PublisherState::kRunning);
   reading.ring = make_error(why, "why");
   return reading;
 }
@@ -33,7 +34,7 @@ TEST_CASE("Buses with problems come first, then healthy ones, then those that en
   reading.buses.push_back(bus("d-stopped", PublisherState::kStopped));
   reading.buses.push_back(unreadable("e-damaged", Errc::kDamaged));
   BusReading stuck = bus("f-stuck", PublisherState::kRunning);
-  stuck.subscribers->emplace_back().status.lost = 1;
+  stuck.publisher->subscribers.emplace_back().lost = 1;
   reading.buses.push_back(std::move(stuck));
   const Table table = bus_table(reading, {}, true);
   std::vector<std::string> order;

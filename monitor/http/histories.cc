@@ -22,7 +22,7 @@ std::string key_of(const SubscriberStatus& status) {
 
 float records_behind(Sequence position, const RingStatus& ring) {
   if (ring.journal.state == JournalState::kNone) return kNothing;
-  return ring.head > position ? static_cast<float>(ring.head - position) : 0;
+  return static_cast<float>(ring.records_after(position));
 }
 
 void append(std::string& json, const char* key, const std::deque<float>& column) {
@@ -95,10 +95,10 @@ void Histories::add(Bus& bus, const BusReading& reading, std::uint64_t time_ms) 
 
 void Histories::add_subscribers(Bus& bus, const BusReading& reading) {
   const std::size_t before = bus.times_ms.size() - 1;
-  if (reading.subscribers.ok()) {
-    for (const SubscriberReading& one : *reading.subscribers) {
-      if (one.status.is_missing()) continue;
-      const std::string key = key_of(one.status);
+  if (reading.publisher.ok()) {
+    for (const SubscriberStatus& one : reading.publisher->subscribers) {
+      if (one.is_missing()) continue;
+      const std::string key = key_of(one);
       auto known = bus.subscribers.find(key);
       if (known == bus.subscribers.end()) {
         if (bus.subscribers.size() >= kHistorySubscribersMax || columns_ >= kHistoryColumnsMax) {
@@ -108,16 +108,16 @@ void Histories::add_subscribers(Bus& bus, const BusReading& reading) {
         ++columns_;
         known->second.lag.assign(before, kNothing);
         known->second.delay_seconds.assign(before, kNothing);
-        known->second.name = one.status.name;
-        known->second.pid = one.status.pid;
-        known->second.connected_wall_ns = one.status.connected_wall_ns;
-        known->second.observes = one.status.observes;
+        known->second.name = one.name;
+        known->second.pid = one.pid;
+        known->second.connected_wall_ns = one.connected_wall_ns;
+        known->second.observes = one.observes;
       }
       Subscriber& subscriber = known->second;
       subscriber.newest = bus.points;
-      subscriber.lag.push_back(static_cast<float>(one.status.lag));
-      subscriber.delay_seconds.push_back(static_cast<float>(seconds_of(one.delay_ns)));
-      if (one.status.latency) note_ages(bus, subscriber, *one.status.latency);
+      subscriber.lag.push_back(static_cast<float>(one.observed.lag));
+      subscriber.delay_seconds.push_back(static_cast<float>(seconds_of(one.observed.delay_ns)));
+      if (one.latency) note_ages(bus, subscriber, *one.latency);
     }
   }
   for (auto& [key, subscriber] : bus.subscribers) {

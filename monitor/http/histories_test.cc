@@ -11,17 +11,17 @@ using nlohmann::json;
 
 constexpr std::uint64_t kStart = 1'700'000'000 * kNsPerSecond;
 
-SubscriberReading subscriber(const std::string& name, std::uint64_t lag) {
-  SubscriberReading reading;
-  reading.status.name = name;
-  reading.status.pid = 12;
-  reading.status.connected_wall_ns = 1'700'000'000'123'456'789;
-  reading.status.lag = lag;
-  reading.delay_ns = kNsPerSecond / 2;
-  return reading;
+SubscriberStatus subscriber(const std::string& name, std::uint64_t lag) {
+  SubscriberStatus status;
+  status.name = name;
+  status.pid = 12;
+  status.connected_wall_ns = 1'700'000'000'123'456'789;
+  status.observed.lag = lag;
+  status.observed.delay_ns = kNsPerSecond / 2;
+  return status;
 }
 
-MachineReading reading_at(std::uint64_t second, std::vector<SubscriberReading> subscribers) {
+MachineReading reading_at(std::uint64_t second, std::vector<SubscriberStatus> subscribers) {
   BusReading bus;
   bus.directory = "/run/es";
   bus.ring = RingStatus{};
@@ -32,7 +32,8 @@ MachineReading reading_at(std::uint64_t second, std::vector<SubscriberReading> s
   bus.ring->counts.emplace();
   bus.ring->counts->stalls.sum_ns = second * 5'000'000;
   bus.rate = static_cast<double>(second);
-  bus.subscribers = std::move(subscribers);
+  bus.publisher = PublisherStatus{};
+  bus.publisher->subscribers = std::move(subscribers);
   MachineReading reading;
   reading.host = "desk7";
   reading.wall_ns = kStart + second * kNsPerSecond;
@@ -70,19 +71,19 @@ TEST_CASE("A history has a value of each column for each time") {
 TEST_CASE("A missing subscriber has no values while it is missing") {
   Histories histories;
   histories.add(reading_at(1, {subscriber("a", 3)}));
-  SubscriberReading missing = subscriber("a", 0);
-  missing.status.missing_since_wall_ns = 1;
+  SubscriberStatus missing = subscriber("a", 0);
+  missing.missing_since_wall_ns = 1;
   histories.add(reading_at(2, {missing}));
   CHECK(json_of(histories)["subscribers"][0]["lag"] == json({3, nullptr}));
 }
 
 TEST_CASE("Ages are counted since the point before") {
   Histories histories;
-  SubscriberReading one = subscriber("a", 0);
-  one.status.latency.emplace();
-  one.status.latency->age_ns.add(100, 5);
+  SubscriberStatus one = subscriber("a", 0);
+  one.latency.emplace();
+  one.latency->age_ns.add(100, 5);
   histories.add(reading_at(1, {one}));
-  one.status.latency->age_ns.add(100, 2);
+  one.latency->age_ns.add(100, 2);
   histories.add(reading_at(2, {one}));
   histories.add(reading_at(3, {one}));
   const json heat = json_of(histories)["subscribers"][0]["heat"];
@@ -129,7 +130,7 @@ TEST_CASE("A wall clock that is set back begins anew, and a bus that is gone is 
 
 TEST_CASE("Subscribers beyond the limit are left out") {
   Histories histories;
-  std::vector<SubscriberReading> many;
+  std::vector<SubscriberStatus> many;
   for (std::size_t i = 0; i < kHistorySubscribersMax + 5; ++i) {
     many.push_back(subscriber(std::to_string(i), i));
   }

@@ -58,9 +58,7 @@ void Sampler::run() {
     snapshot->json = json_text(json);
     snapshot->metrics = bus_metrics_text(reading, channels, counts, options_.metrics);
     for (const BusReading& bus : reading.buses) {
-      // One that was closed is no longer there.
-      const bool is_closed = errc_of(bus.ring.status()) == Errc::kNotFound;
-      snapshot->buses.push_back({bus.directory, bus.label, !is_closed, bus.ring.status()});
+      snapshot->buses.push_back({bus.directory, bus.label, !bus.is_closed(), bus.ring.status()});
     }
     if (!options_.machine.directories.empty()) {
       for (const BusReading& bus : reading.buses) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -56,10 +57,6 @@ std::vector<std::string> client_states() {
           name_of(ClientState::kMissing)};
 }
 
-std::uint64_t behind(Sequence head, Sequence at) {
-  return head > at ? head - at : 0;
-}
-
 void add_ring(Families& f, const MetricLabels& bus, const RingStatus& ring) {
   f.gauge("lapwing_bus_heartbeat_age_seconds", "Time since its publisher renewed the heartbeat.",
           bus, seconds_of(ring.heartbeat_age_ns));
@@ -74,9 +71,9 @@ void add_ring(Families& f, const MetricLabels& bus, const RingStatus& ring) {
              bus, journal_states(), name_of(ring.journal.state));
   if (ring.journal.state != JournalState::kNone) {
     f.gauge("lapwing_journal_lag_records", "Records by which the journal's files are behind head.",
-            bus, number(behind(ring.head, ring.archived)));
+            bus, number(ring.records_after(ring.archived)));
     f.gauge("lapwing_journal_undurable_records", "Records by which the last sync is behind head.",
-            bus, number(behind(ring.head, ring.durable)));
+            bus, number(ring.records_after(ring.durable)));
   }
   if (!ring.counts) return;
   f.counter("lapwing_bus_gaps_total", "Gaps of all subscribers, those that are gone included.", bus,
@@ -101,16 +98,17 @@ void add_ring(Families& f, const MetricLabels& bus, const RingStatus& ring) {
 // What its files say.
 void add_files(Families& f, const MetricLabels& bus, const BusReading& reading) {
   MetricLabels info = bus;
-  info.emplace_back("schema", reading.schema);
-  info.emplace_back("writer", reading.journal_writer);
+  info.emplace_back("schema", reading.description.schema);
+  info.emplace_back("writer", reading.description.journal_writer);
   f.gauge("lapwing_bus_info", "1; the schema of its records, and what writes its journal.", info,
           1);
-  f.gauge("lapwing_bus_capacity_records", "Slots of its ring.", bus, number(reading.capacity));
+  f.gauge("lapwing_bus_capacity_records", "Slots of its ring.", bus,
+          number(reading.description.capacity));
   if (!reading.journal.ok()) return;
   const JournalFacts& journal = *reading.journal;
   if (reading.ring.ok()) {
     f.counter("lapwing_bus_records_total", "Records published.", bus,
-              number(behind(reading.ring->head, journal.void_records)));
+              number(reading.ring->records_after(journal.void_records)));
   }
   if (!journal.is_kept) return;
   f.counter("lapwing_bus_void_records_total", "Sequences without a record, after power cuts.", bus,
@@ -123,12 +121,12 @@ void add_files(Families& f, const MetricLabels& bus, const BusReading& reading) 
           number(journal.free_bytes));
 }
 
-void add_clients(Families& f, const MetricLabels& bus, const BusReading& reading) {
-  for (std::size_t i = 0; i < reading.clients_by_reason.size(); ++i) {
+void add_clients(Families& f, const MetricLabels& bus, const PublisherStatus& publisher) {
+  for (std::size_t i = 0; i < publisher.clients_by_reason.size(); ++i) {
     const auto reason = static_cast<DropReason>(i + 1);
     MetricLabels labels = bus;
     labels.emplace_back("reason", name_of(reason));
-    const double count = number(reading.clients_by_reason[i]);
+    const double count = number(publisher.clients_by_reason[i]);
     if (is_refusal(reason)) {
       f.counter("lapwing_clients_refused_total", "Clients that were refused.", labels, count);
     } else {
@@ -151,32 +149,18 @@ prometheus::ClientMetric::Histogram histogram_of(const Latency& latency) {
   return histogram;
 }
 
-// What is shown of one subscriber, or of all that are beyond kNamesMax.
-struct SubscriberSums {
-  Sequence position = 0;
-  std::uint64_t lag = 0;
-  std::uint64_t delay_ns = 0;
-  std::uint64_t report_age_ns = 0;
-  std::uint64_t records = 0;
-  std::uint64_t gaps = 0;
-  std::uint64_t lost = 0;
-  std::uint64_t filled = 0;
-  bool is_empty = true;
-
-  // The sum of what is counted, and the worst of what is not.
-  void add(const SubscriberReading& reading) {
-    const SubscriberStatus& status = reading.status;
-    position = is_empty ? status.position : std::min(position, status.position);
-    is_empty = false;
-    lag = std::max(lag, status.lag);
-    delay_ns = std::max(delay_ns, reading.delay_ns);
-    report_age_ns = std::max(report_age_ns, status.report_age_ns.value_or(0));
-    records += status.records;
-    gaps += status.gaps;
-    lost += status.lost;
-    filled += status.filled;
-  }
-};
+// Adds a subscriber beyond kNamesMax to the others: the sum of counts, and the worst of other values.
+void add_to_others(SubscriberStatus& others, const SubscriberStatus& one) {
+  others.position = std::min(others.position, one.position);
+  others.records += one.records;
+  others.gaps += one.gaps;
+  others.lost += one.lost;
+  others.filled += one.filled;
+  Observed& worst = others.observed;
+  worst.lag = std::max(worst.lag, one.observed.lag);
+  worst.delay_ns = std::max(worst.delay_ns, one.observed.delay_ns);
+  worst.report_age_ns = std::max(worst.report_age_ns, one.observed.report_age_ns);
+}
 
 constexpr char kUpHelp[] = "1 if attached; 0 if missing, or expected (--expect) and not attached.";
 
@@ -184,23 +168,24 @@ void add_absent(Families& f, const MetricLabels& labels) {
   f.gauge("lapwing_subscriber_up", kUpHelp, labels, 0);
 }
 
-void add_sums(Families& f, const MetricLabels& labels, const SubscriberSums& sums) {
+void add_attached(Families& f, const MetricLabels& labels, const SubscriberStatus& status) {
   f.gauge("lapwing_subscriber_up", kUpHelp, labels, 1);
   f.gauge("lapwing_subscriber_position_sequence", "The last sequence delivered.", labels,
-          number(sums.position));
+          number(status.position));
   f.gauge("lapwing_subscriber_lag_records", "Records by which it is behind head.", labels,
-          number(sums.lag));
+          number(status.observed.lag));
   f.gauge("lapwing_subscriber_delay_seconds",
           "How long the next record that it has to take has been published.", labels,
-          seconds_of(sums.delay_ns));
+          seconds_of(status.observed.delay_ns));
   f.gauge("lapwing_subscriber_report_age_seconds", "Time since it last reported.", labels,
-          seconds_of(sums.report_age_ns));
-  f.counter("lapwing_subscriber_records_total", "Records delivered.", labels, number(sums.records));
-  f.counter("lapwing_subscriber_gaps_total", "Its gaps.", labels, number(sums.gaps));
+          seconds_of(status.observed.report_age_ns.value_or(0)));
+  f.counter("lapwing_subscriber_records_total", "Records delivered.", labels,
+            number(status.records));
+  f.counter("lapwing_subscriber_gaps_total", "Its gaps.", labels, number(status.gaps));
   f.counter("lapwing_subscriber_lost_records_total", "Records that it will never get.", labels,
-            number(sums.lost));
+            number(status.lost));
   f.counter("lapwing_subscriber_filled_records_total",
-            "Records that it read from the journal after a gap.", labels, number(sums.filled));
+            "Records that it read from the journal after a gap.", labels, number(status.filled));
 }
 
 void add_one(Families& f, const MetricLabels& labels, const SubscriberStatus& status) {
@@ -222,42 +207,38 @@ void add_one(Families& f, const MetricLabels& labels, const SubscriberStatus& st
 }
 
 // `expected`: those of this bus.
-void add_subscribers(Families& f, const MetricLabels& bus, const BusReading& reading,
+void add_subscribers(Families& f, const MetricLabels& bus, const PublisherStatus& publisher,
                      const std::vector<std::string>& expected) {
-  if (reading.subscribers.ok()) {
-    std::vector<const SubscriberReading*> oldest_first;
-    for (const SubscriberReading& one : *reading.subscribers) {
-      if (!one.status.observes) oldest_first.push_back(&one);
-    }
-    std::stable_sort(oldest_first.begin(), oldest_first.end(), [](const auto* a, const auto* b) {
-      return a->status.connected_wall_ns < b->status.connected_wall_ns;
-    });
-    // Those that are expected have their names, whoever was there before them.
-    std::stable_partition(oldest_first.begin(), oldest_first.end(), [&](const auto* one) {
-      return std::find(expected.begin(), expected.end(), one->status.name) != expected.end();
-    });
-    Names names;
-    SubscriberSums others;
-    for (const SubscriberReading* one : oldest_first) {
-      MetricLabels labels = bus;
-      labels.emplace_back("subscriber", names.name(one->status.name));
-      if (labels.back().second == kOther) {
-        if (!one->status.is_missing()) others.add(*one);
-        continue;
-      }
-      add_one(f, labels, one->status);
-      if (one->status.is_missing()) {
-        add_absent(f, labels);
-        continue;
-      }
-      SubscriberSums sums;
-      sums.add(*one);
-      add_sums(f, labels, sums);
-    }
-    MetricLabels labels = bus;
-    labels.emplace_back("subscriber", kOther);
-    if (!others.is_empty) add_sums(f, labels, others);
+  std::vector<const SubscriberStatus*> oldest_first;
+  for (const SubscriberStatus& one : publisher.subscribers) {
+    if (!one.observes) oldest_first.push_back(&one);
   }
+  std::ranges::stable_sort(oldest_first, {}, &SubscriberStatus::connected_wall_ns);
+  // Expected subscribers keep their names, whichever others attached before them.
+  std::ranges::stable_partition(oldest_first, [&](const SubscriberStatus* one) {
+    return std::ranges::find(expected, one->name) != expected.end();
+  });
+  Names names;
+  std::optional<SubscriberStatus> others;
+  for (const SubscriberStatus* one : oldest_first) {
+    MetricLabels labels = bus;
+    labels.emplace_back("subscriber", names.name(one->name));
+    if (labels.back().second != kOther) {
+      add_one(f, labels, *one);
+      if (one->is_missing()) {
+        add_absent(f, labels);
+      } else {
+        add_attached(f, labels, *one);
+      }
+    } else if (others && !one->is_missing()) {
+      add_to_others(*others, *one);
+    } else if (!one->is_missing()) {
+      others = *one;
+    }
+  }
+  MetricLabels labels = bus;
+  labels.emplace_back("subscriber", kOther);
+  if (others) add_attached(f, labels, *others);
 }
 
 // Attached and missing ones have their series already.
@@ -278,7 +259,7 @@ void add_checkpoints(Families& f, const MetricLabels& bus, const BusReading& rea
     if (reading.ring.ok()) {
       f.gauge("lapwing_checkpoint_lag_records",
               "Records by which the newest checkpoint is behind head.", labels,
-              number(behind(reading.ring->head, checkpoint.as_of)));
+              number(reading.ring->records_after(checkpoint.as_of)));
     }
     if (!checkpoint.usable.ok()) continue;
     f.gauge("lapwing_checkpoint_timestamp_seconds",
@@ -293,20 +274,22 @@ void add_bus(Families& f, const std::string& name, const BusReading& reading,
              const MetricsOptions& options) {
   const MetricLabels bus = {{"bus", name}};
   f.gauge("lapwing_bus_up", "1 if its publisher runs and renews its heartbeat, else 0.", bus,
-          reading.ring.ok() && reading.state == PublisherState::kRunning ? 1 : 0);
-  if (reading.ring.ok() && reading.state == PublisherState::kRunning) {
+          reading.runs() ? 1 : 0);
+  if (reading.runs()) {
     f.gauge("lapwing_publisher_answers",
             "1 if its publisher answers this monitor, 0 if it runs and does not.", bus,
             reading.is_unanswered() ? 0 : 1);
   }
   add_files(f, bus, reading);
   if (reading.ring.ok()) add_ring(f, bus, *reading.ring);
-  if (reading.subscribers.ok()) add_clients(f, bus, reading);
-  std::vector<std::string> expected;
-  for (const ExpectedSubscriber& one : options.expected) {
-    if (one.bus == name) expected.push_back(one.name);
+  if (reading.publisher.ok()) {
+    std::vector<std::string> expected;
+    for (const ExpectedSubscriber& one : options.expected) {
+      if (one.bus == name) expected.push_back(one.name);
+    }
+    add_clients(f, bus, *reading.publisher);
+    add_subscribers(f, bus, *reading.publisher, expected);
   }
-  add_subscribers(f, bus, reading, expected);
   add_checkpoints(f, bus, reading);
 }
 
@@ -383,7 +366,7 @@ void MonitorCounts::add(const MachineReading& reading, const absl::Status& chann
   std::uint64_t& unreadable = errors["bus_unreadable"];
   std::uint64_t& unanswered = errors["publisher_unanswered"];
   for (const BusReading& bus : reading.buses) {
-    if (!bus.ring.ok() && errc_of(bus.ring.status()) != Errc::kNotFound) ++unreadable;
+    if (!bus.ring.ok() && !bus.is_closed()) ++unreadable;
     if (bus.is_unanswered()) ++unanswered;
   }
   errors["channels_unreadable"] += channels.ok() ? 0U : 1U;
@@ -396,9 +379,7 @@ std::string bus_metrics_text(const MachineReading& reading,
   families.gauge("lapwing_build_info", "1; what this monitor was built from.",
                  {{"version", options.version}, {"revision", options.revision}}, 1);
   for (const BusReading& bus : reading.buses) {
-    // One that was closed is no longer there.
-    if (!bus.ring.ok() && errc_of(bus.ring.status()) == Errc::kNotFound) continue;
-    add_bus(families, bus.label, bus, options);
+    if (!bus.is_closed()) add_bus(families, bus.label, bus, options);
   }
   add_expected(families, reading, options.expected);
   if (channels.ok()) add_channels(families, *channels);

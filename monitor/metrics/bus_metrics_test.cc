@@ -12,17 +12,17 @@ namespace {
 
 BusReading bus(const std::string& name) {
   BusReading reading{.directory = "/run/" + name,
-                     .name = name,
                      .label = name,
-                     .schema = "mbo",
-                     .journal_writer = "io_uring",
-                     .capacity = 1024,
+                     .description = {},
                      .ring = RingStatus{},
-                     .state = PublisherState::kRunning,
-                     .subscribers = std::vector<SubscriberReading>(),
+                     .publisher = PublisherStatus{},
                      .journal = JournalFacts{},
                      .checkpoints = {},
                      .events = {}};
+  reading.description.name = name;
+  reading.description.schema = "mbo";
+  reading.description.journal_writer = "io_uring";
+  reading.description.capacity = 1024;
   reading.ring->head = 100;
   reading.ring->archived = 90;
   reading.ring->durable = 70;
@@ -30,14 +30,14 @@ BusReading bus(const std::string& name) {
   return reading;
 }
 
-SubscriberReading subscriber(const std::string& name, std::uint64_t connected = 0) {
-  SubscriberReading reading;
-  reading.status.name = name;
-  reading.status.position = 40;
-  reading.status.lag = 60;
-  reading.status.records = 7;
-  reading.status.connected_wall_ns = connected;
-  return reading;
+SubscriberStatus subscriber(const std::string& name, std::uint64_t connected = 0) {
+  SubscriberStatus status;
+  status.name = name;
+  status.position = 40;
+  status.observed.lag = 60;
+  status.records = 7;
+  status.connected_wall_ns = connected;
+  return status;
 }
 
 std::string text_of(const std::vector<BusReading>& buses, const MetricsOptions& options = {},
@@ -65,8 +65,8 @@ TEST_CASE("A bus has its words, and what its journal is behind") {
 
 TEST_CASE("A bus that was killed stays with up 0; one that was closed goes") {
   BusReading killed = bus("killed");
-  killed.state = PublisherState::kGone;
-  killed.subscribers = make_error(Errc::kPublisherGone, "gone");
+  killed.ring->is_held = false;
+  killed.publisher = make_error(Errc::kPublisherGone, "gone");
   BusReading unreadable = bus("unreadable");
   unreadable.ring = make_error(Errc::kNotPermitted, "not yours");
   BusReading closed = bus("closed");
@@ -95,8 +95,8 @@ TEST_CASE(
 
 TEST_CASE("Clients that were refused, and those that were dropped, are counted by their reason") {
   BusReading reading = bus("es");
-  reading.clients_by_reason[1] = 3;
-  reading.clients_by_reason[7] = 2;
+  reading.publisher->clients_by_reason[1] = 3;
+  reading.publisher->clients_by_reason[7] = 2;
   const std::string text = text_of({reading});
   CHECK(has(text, absl::StrCat("lapwing_clients_refused_total{bus=\"es\",reason=\"",
                                name_of(DropReason::kTooManyClients), "\"} 3")));
@@ -106,8 +106,8 @@ TEST_CASE("Clients that were refused, and those that were dropped, are counted b
 
 TEST_CASE("Equal names get a number, the oldest none") {
   BusReading reading = bus("es");
-  *reading.subscribers = {subscriber("a", 3), subscriber("a", 1), subscriber("a#2", 2)};
-  (*reading.subscribers)[1].status.lag = 1;
+  reading.publisher->subscribers = {subscriber("a", 3), subscriber("a", 1), subscriber("a#2", 2)};
+  reading.publisher->subscribers[1].observed.lag = 1;
   const std::string text = text_of({reading});
   CHECK(has(text, "lapwing_subscriber_lag_records{bus=\"es\",subscriber=\"a\"} 1"));
   CHECK(has(text, "lapwing_subscriber_up{bus=\"es\",subscriber=\"a#2\"} 1"));
@@ -117,9 +117,10 @@ TEST_CASE("Equal names get a number, the oldest none") {
 TEST_CASE("Subscribers beyond 256 are one, with the sum of counts and the worst of lags") {
   BusReading reading = bus("es");
   for (int i = 0; i < 300; ++i) {
-    reading.subscribers->push_back(subscriber(absl::StrCat("s", i), static_cast<std::uint64_t>(i)));
+    reading.publisher->subscribers.push_back(
+        subscriber(absl::StrCat("s", i), static_cast<std::uint64_t>(i)));
   }
-  (*reading.subscribers)[270].status.lag = 99;
+  reading.publisher->subscribers[270].observed.lag = 99;
   const std::string text = text_of({reading});
   CHECK(has(text, "lapwing_subscriber_up{bus=\"es\",subscriber=\"s255\"} 1"));
   CHECK(text.find("\"s256\"") == std::string::npos);
@@ -130,16 +131,16 @@ TEST_CASE("Subscribers beyond 256 are one, with the sum of counts and the worst 
 
 TEST_CASE("A subscriber called other is not taken for the rest") {
   BusReading reading = bus("es");
-  *reading.subscribers = {subscriber("other")};
+  reading.publisher->subscribers = {subscriber("other")};
   CHECK(has(text_of({reading}), "lapwing_subscriber_up{bus=\"es\",subscriber=\"other#1\"} 1"));
 }
 
 TEST_CASE("A missing subscriber has up 0 and its state, and no counts") {
   BusReading reading = bus("es");
-  SubscriberReading missing = subscriber("logger");
-  missing.status.state = ClientState::kMissing;
-  missing.status.missing_since_wall_ns = 1;
-  *reading.subscribers = {subscriber("here"), missing};
+  SubscriberStatus missing = subscriber("logger");
+  missing.state = ClientState::kMissing;
+  missing.missing_since_wall_ns = 1;
+  reading.publisher->subscribers = {subscriber("here"), missing};
   const std::string text = text_of({reading});
   CHECK(has(text, "lapwing_subscriber_up{bus=\"es\",subscriber=\"here\"} 1"));
   CHECK(has(text, "lapwing_subscriber_up{bus=\"es\",subscriber=\"logger\"} 0"));
@@ -153,9 +154,9 @@ TEST_CASE("An expected subscriber is not up if its publisher does not answer") {
   const MetricsOptions options{.version = {}, .revision = {}, .expected = {{"es", "away"}}};
   const std::string absent = "lapwing_subscriber_up{bus=\"es\",subscriber=\"away\"} 0";
   BusReading silent = bus("es");
-  silent.subscribers = make_error(Errc::kTimedOut, "no answer");
+  silent.publisher = make_error(Errc::kTimedOut, "no answer");
   CHECK(has(text_of({silent}, options), absent));
-  silent.state = PublisherState::kGone;
+  silent.ring->is_held = false;
   CHECK(has(text_of({silent}, options), absent));
 }
 
@@ -163,15 +164,15 @@ TEST_CASE("A publisher that runs answers or does not; one that is gone has no su
   const std::string series = "lapwing_publisher_answers{bus=\"es\"}";
   BusReading reading = bus("es");
   CHECK(has(text_of({reading}), series + " 1"));
-  reading.subscribers = make_error(Errc::kNoBus, "its control socket is gone");
+  reading.publisher = make_error(Errc::kNoBus, "its control socket is gone");
   CHECK(has(text_of({reading}), series + " 0"));
-  reading.state = PublisherState::kGone;
+  reading.ring->is_held = false;
   CHECK(text_of({reading}).find(series) == std::string::npos);
 }
 
 TEST_CASE("A subscriber that is expected and absent has up 0") {
   BusReading reading = bus("es");
-  *reading.subscribers = {subscriber("here")};
+  reading.publisher->subscribers = {subscriber("here")};
   const MetricsOptions options{
       .version = {}, .revision = {}, .expected = {{"es", "here"}, {"es", "away"}, {"nq", "x"}}};
   const std::string text = text_of({reading}, options);
@@ -179,8 +180,8 @@ TEST_CASE("A subscriber that is expected and absent has up 0") {
   CHECK(has(text, "lapwing_subscriber_up{bus=\"es\",subscriber=\"away\"} 0"));
   // Nothing is known of its bus.
   CHECK(has(text, "lapwing_subscriber_up{bus=\"nq\",subscriber=\"x\"} 0"));
-  reading.subscribers = make_error(Errc::kPublisherGone, "gone");
-  reading.state = PublisherState::kGone;
+  reading.publisher = make_error(Errc::kPublisherGone, "gone");
+  reading.ring->is_held = false;
   CHECK(
       has(text_of({reading}, options), "lapwing_subscriber_up{bus=\"es\",subscriber=\"here\"} 0"));
 }
@@ -188,10 +189,10 @@ TEST_CASE("A subscriber that is expected and absent has up 0") {
 TEST_CASE("An expectation is kept while its bus is closed, unreadable or gone") {
   BusReading closed = bus("es");
   closed.ring = make_error(Errc::kNotFound, "the session was closed");
-  closed.subscribers = closed.ring.status();
+  closed.publisher = closed.ring.status();
   BusReading unreadable = bus("es");
   unreadable.ring = make_error(Errc::kNotPermitted, "not yours");
-  unreadable.subscribers = unreadable.ring.status();
+  unreadable.publisher = unreadable.ring.status();
   const MetricsOptions options{
       .version = {}, .revision = {}, .expected = {{"es", "logger"}, {"es", "logger"}}};
   for (const std::vector<BusReading>& buses :
@@ -206,11 +207,11 @@ TEST_CASE("An expectation is kept while its bus is closed, unreadable or gone") 
 
 TEST_CASE("A latency has a bucket for each power of two, and what was not measured has none") {
   BusReading reading = bus("es");
-  *reading.subscribers = {subscriber("measured"), subscriber("not")};
+  reading.publisher->subscribers = {subscriber("measured"), subscriber("not")};
   Latency latency{.every = 1, .sum_ns = 1'064, .age_ns = {}};
   latency.age_ns.add(64);
   latency.age_ns.add(1'000);
-  (*reading.subscribers)[0].status.latency = latency;
+  reading.publisher->subscribers[0].latency = latency;
   const std::string text = text_of({reading});
   const std::string name = "lapwing_subscriber_latency_seconds";
   const std::string labels = "{bus=\"es\",subscriber=\"measured\"";
@@ -245,8 +246,7 @@ TEST_CASE("What could not be read is counted, by its reason") {
   reading.not_trusted = 2;
   reading.buses = {bus("es"), bus("nq")};
   reading.buses[0].ring = make_error(Errc::kNotPermitted, "not yours");
-  reading.buses[0].state = PublisherState::kClosed;
-  reading.buses[1].subscribers = make_error(Errc::kTimedOut, "no answer");
+  reading.buses[1].publisher = make_error(Errc::kTimedOut, "no answer");
   MonitorCounts counts;
   counts.add(reading, absl::OkStatus(), 5'000);
   counts.add(reading, make_error(Errc::kSystem, "no /proc"), 5'000);

@@ -6,7 +6,7 @@
 #include "lapwing/conflation.h"
 #include "lapwing/dbn.h"
 #include "lapwing/error.h"
-#include "monitor/bus_status.h"
+#include "monitor/bus_monitor.h"
 #include "monitor/json_text.h"
 #include "monitor/time_text.h"
 #include "monitor/view/view_books.h"

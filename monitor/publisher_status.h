@@ -1,0 +1,44 @@
+// What the publisher of a bus answers over its control socket.
+//
+// Thread safety: values and free functions. A publisher is waited for until a deadline.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bus/control/client.h"
+#include "lapwing/sequence.h"
+#include "monitor/subscriber_status.h"
+#include "proto/control_frames.h"
+
+namespace lapwing {
+
+// Time in which a publisher has to answer.
+inline constexpr std::uint64_t kPublisherAnswerNs = 2'000'000'000;
+
+struct PublisherStatus {
+  Sequence head = 0;
+  std::vector<SubscriberStatus> subscribers;
+  std::uint64_t clients_refused = 0;  // since it started, all reasons
+  std::uint64_t clients_dropped = 0;
+  // The count of DropReason r is at [r - 1]. Zeros from a publisher before 0.2.0.
+  std::array<std::uint64_t, kDropReasons> clients_by_reason{};
+};
+
+// A tool's connection to the publisher of a bus. Errors: those of ControlClient::connect. If the
+// publisher runs, the message names its process and says what to do.
+absl::StatusOr<ControlClient> connect_to_publisher(const std::string& directory,
+                                                   const std::string& name,
+                                                   std::uint64_t deadline_ns);
+// Lags are as of `head`. Errors: those of ControlClient::list_subscribers, with such a message.
+absl::StatusOr<PublisherStatus> list_subscribers(const std::string& directory,
+                                                 ControlClient& client, Sequence head,
+                                                 std::uint64_t deadline_ns);
+// Both, over a connection for this question alone. Needs no bus.json.
+absl::StatusOr<PublisherStatus> ask_publisher(const std::string& directory);
+
+}  // namespace lapwing

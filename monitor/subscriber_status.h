@@ -1,0 +1,98 @@
+// A subscriber: what it last reported to its publisher, and what a monitor observes of it.
+//
+// Thread safety: values and free functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "lapwing/ages.h"
+#include "lapwing/sequence.h"
+#include "lapwing/subscriber.h"
+#include "lapwing/waiting.h"
+#include "os/process_state.h"
+#include "proto/control_frames.h"
+
+namespace lapwing {
+
+// A subscriber that runs reports every kReportNsMin while it takes records.
+inline constexpr std::uint64_t kSilentReportNs = 3'000'000'000;
+inline constexpr std::uint64_t kFarBehindNs = 5'000'000'000;  // a delay that needs an operator
+
+// Ages of records at delivery, of one record in `every`, since the subscriber was opened.
+struct Latency {
+  std::uint64_t every = 0;
+  std::uint64_t sum_ns = 0;     // exact
+  AgeHistogram age_ns;          // its sum() is not exact
+  std::uint64_t negative = 0;   // records from the future
+  std::uint64_t unstamped = 0;  // records without a time
+};
+
+// The same of the last minute.
+struct RecentLatency {
+  std::uint64_t over_ns = 0;  // time that it covers: kLatencyWindowNs, less at the beginning
+  AgeHistogram age_ns;
+};
+
+struct Observed {
+  ProcessState process = ProcessState::kUnknown;
+  // Since its last report, or since it attached, by the publisher's CLOCK_MONOTONIC. A publisher
+  // before control version 4 does not send it. Then it is measured by the wall clock, and nullopt
+  // for a report from the future.
+  std::optional<std::uint64_t> report_age_ns;
+  // Records between its position and the head that it saw, if its report is recent; otherwise
+  // between its position and head now. A report may be 100 ms old, so head now would make a live
+  // reader seem 100,000 records behind at a million a second. A stopped reader sends no reports.
+  std::uint64_t lag = 0;
+  bool is_recent = false;
+  // The following need a BusMonitor that reads the bus more than once.
+  // Age of the next record that it has to take; 0 if there is none. If that was published before the
+  // watch began, it is older than this, and `delay_is_longer` is true.
+  std::uint64_t delay_ns = 0;
+  bool delay_is_longer = false;
+  double lag_rate = 0;  // records per second by which its lag grew since the reading before
+  std::optional<RecentLatency> recent_latency = {};  // nullopt: not measured, or just begun
+};
+
+struct SubscriberStatus {
+  std::uint32_t pid = 0;
+  std::uint32_t uid = 0;
+  std::string name;
+  ClientState state = ClientState::kJoining;  // any number: it is what a peer sent
+  bool may_park = false;
+  bool observes = false;             // it only shows records, so it never needs an operator
+  std::optional<WaitStrategy> wait;  // any number; nullopt: not reported
+  std::optional<OnGap> on_gap;       // likewise
+  Sequence position = 0;             // last sequence delivered
+  Sequence head_seen = 0;            // newest sequence that it saw; 0: not reported
+  std::uint64_t records = 0;
+  std::uint64_t gaps = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t filled = 0;
+  std::uint64_t connected_wall_ns = 0;
+  std::uint64_t reported_wall_ns = 0;
+  std::uint64_t missing_since_wall_ns = 0;  // 0: it is attached
+  std::optional<Latency> latency;           // nullopt: not measured
+  Observed observed;
+
+  bool is_missing() const { return missing_since_wall_ns != 0; }
+  bool is_stopped() const { return observed.process == ProcessState::kStopped && !is_missing(); }
+  // It is behind and has not reported for kSilentReportNs: it hangs, or it is stopped and the kernel
+  // does not report its process.
+  bool is_silent() const;
+  // A joining subscriber reads old records, and is not late.
+  bool is_far_behind() const {
+    return observed.delay_ns > kFarBehindNs && state != ClientState::kJoining;
+  }
+  bool needs_operator() const;
+  // "STOPPED" and "SILENT" for these problems, otherwise the name of its state.
+  const char* state_text() const;
+};
+
+// As of `head`. Pids are valid in `namespaces`, the publisher's.
+SubscriberStatus status_of(const SubscriberInfoFrame& info, Sequence head,
+                           std::uint64_t now_wall_ns, const ProcessNamespaces& namespaces);
+Latency latency_of(const LatencyReportFrame& report);
+
+}  // namespace lapwing
