@@ -89,6 +89,14 @@ struct RingStatus {
   std::uint64_t records_after(Sequence position) const {
     return head > position ? head - position : 0;
   }
+  // nullopt: the bus keeps no journal.
+  std::optional<std::uint64_t> unarchived() const { return unjournaled(archived); }
+  std::optional<std::uint64_t> undurable() const { return unjournaled(durable); }
+
+ private:
+  std::optional<std::uint64_t> unjournaled(Sequence last) const {
+    return journal.state == JournalState::kNone ? std::nullopt : std::optional(records_after(last));
+  }
 };
 
 // A ring file that is read again and again.

@@ -20,9 +20,8 @@ std::string key_of(const SubscriberStatus& status) {
   return absl::StrCat(status.name, "/", status.pid, "/", status.connected_wall_ns);
 }
 
-float records_behind(Sequence position, const RingStatus& ring) {
-  if (ring.journal.state == JournalState::kNone) return kNothing;
-  return static_cast<float>(ring.records_after(position));
+float value_or_nothing(const std::optional<std::uint64_t>& value) {
+  return value ? static_cast<float>(*value) : kNothing;
 }
 
 void append(std::string& json, const char* key, const std::deque<float>& column) {
@@ -72,10 +71,8 @@ void Histories::add(Bus& bus, const BusReading& reading, std::uint64_t time_ms) 
   ++bus.points;
   const bool has_ring = reading.ring.ok();
   bus.rate.push_back(has_ring ? static_cast<float>(reading.rate) : kNothing);
-  bus.unarchived.push_back(has_ring ? records_behind(reading.ring->archived, *reading.ring)
-                                    : kNothing);
-  bus.undurable.push_back(has_ring ? records_behind(reading.ring->durable, *reading.ring)
-                                   : kNothing);
+  bus.unarchived.push_back(has_ring ? value_or_nothing(reading.ring->unarchived()) : kNothing);
+  bus.undurable.push_back(has_ring ? value_or_nothing(reading.ring->undurable()) : kNothing);
   float stalls_ms = kNothing;
   std::optional<std::uint64_t> sum_ns;
   if (has_ring && reading.ring->counts) sum_ns = reading.ring->counts->stalls.sum_ns;

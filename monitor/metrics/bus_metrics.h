@@ -6,9 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -20,7 +18,7 @@
 
 namespace lapwing {
 
-// Of a bus's subscribers, and of all channels. What is beyond is `other`, together.
+// Names of the subscribers of a bus, and of all channels. The others are merged into `other`.
 inline constexpr std::size_t kNamesMax = 256;
 
 struct MetricsOptions {
