@@ -83,10 +83,6 @@ class CheckpointCommand {
   absl::Status follow();
   int exit_code(const absl::Status& status) const;
   void print_summary() const;
-  void say_beside_progress(const LogEntry& entry) {
-    progress_.clear();
-    say(entry);
-  }
 
   const CheckpointOptions& options_;
   std::optional<Checkpointer> checkpointer_;
@@ -103,7 +99,7 @@ absl::StatusOr<CheckpointerOptions> CheckpointCommand::checkpointer_options() {
   options.fold = options_.fold;
   options.keep = options_.keep;
   options.prune_journal = options_.prune_journal;
-  options.log = [this](const LogEntry& entry) { say_beside_progress(entry); };
+  options.log = [this](const LogEntry& entry) { progress_.say(entry); };
   options.on_event = [this](const Event& event) {
     progress_.clear();
     print_event(event);
@@ -134,9 +130,8 @@ absl::Status CheckpointCommand::open() {
   if (!opened.ok()) return opened.status();
   checkpointer_.emplace(*std::move(opened));
   if (const std::optional<StoredPosition> at = checkpointer_->committed()) {
-    say_beside_progress(
-        LogEntry{LogLevel::kInfo, "note",
-                 absl::StrCat("fold ", options_.fold, " continues after record ", at->sequence)});
+    progress_.say({LogLevel::kInfo, "note",
+                   absl::StrCat("fold ", options_.fold, " continues after record ", at->sequence)});
   }
   return absl::OkStatus();
 }

@@ -170,8 +170,7 @@ void add_export(CLI::App& app, Run& run) {
       .add_option("--journal-id", options->journal_id,
                   "only the records of this journal, by its id in `lapwing info`")
       ->type_name("ID");
-  command.add_flag("--summary", options->summary,
-                   "print one line of JSON on standard output at the end");
+  add_summary_option(command, options->summary);
   command.callback([options, &run] { run = [options] { return Export(*options).run(); }; });
 }
 

@@ -196,12 +196,11 @@ bool Loop::deliver(const FollowedRecords& records) {
 void Loop::print_schema_note(const std::string& note) {
   if (note == schema_note_) return;
   schema_note_ = note;
-  if (note.empty()) return;
-  progress_.clear();
-  say(LogEntry{LogLevel::kWarning, "schema", note});
+  if (!note.empty()) say(LogEntry{LogLevel::kWarning, "schema", note});
 }
 
 bool Loop::take_event(const Event& event) {
+  progress_.clear();
   if (event.kind == EventKind::kSession || event.kind == EventKind::kReset) {
     schema_ = event.schema_name;
     description_ = event.schema;
@@ -209,12 +208,10 @@ bool Loop::take_event(const Event& event) {
     rows_.resize(kBatchRecords * row_bytes_);
     print_schema_note(event.schema_note);
     if (event.kind == EventKind::kSession && !event.text.empty()) {
-      progress_.clear();
       say(LogEntry{LogLevel::kWarning, "no-place", event.text});
     }
     result_.closed = false;
   }
-  progress_.clear();
   const bool is_one_journal = options_.one_journal || !options_.journal_id.empty();
   if (is_one_journal && event.kind == EventKind::kReset) {
     result_.closed = true;
@@ -306,6 +303,10 @@ void add_bus_option(CLI::App& command, std::string& bus) {
   command.add_option("--bus", bus, "directory of the bus")->required()->type_name("DIR");
 }
 
+void add_summary_option(CLI::App& command, bool& summary) {
+  command.add_flag("--summary", summary, "print one line of JSON on standard output at the end");
+}
+
 void add_follow_options(CLI::App& command, FollowOptions& options) {
   add_bus_option(command, options.bus);
   command
@@ -338,8 +339,7 @@ void add_end_options(CLI::App& command, FollowOptions& options) {
       ->default_str("30s")
       ->transform(as_duration_ns({.zero = true, .word = "forever", .word_ns = kForeverNs}))
       ->type_name("DURATION|forever");
-  command.add_flag("--summary", options.summary,
-                   "print one line of JSON on standard output at the end");
+  add_summary_option(command, options.summary);
 }
 
 void add_policy_options(CLI::App& command, FollowOptions& options, bool keeps_state) {

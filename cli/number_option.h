@@ -37,16 +37,6 @@ inline CLI::Validator whole_number(std::uint64_t min, std::uint64_t max = kNoMax
   return CLI::Validator(check, "");
 }
 
-// The same with a sign.
-inline CLI::Validator signed_number(int min, int max) {
-  const auto check = [min, max](const std::string& text) -> std::string {
-    int value = 0;
-    if (absl::SimpleAtoi(text, &value) && value >= min && value <= max) return {};
-    return absl::StrCat(text, " is not a whole number from ", min, " to ", max);
-  };
-  return CLI::Validator(check, "");
-}
-
 // The text as a number of bytes: digits, and K, M, G or T for powers of 1,024, which a B or iB may
 // follow; of either case. False if it is none.
 inline bool parse_bytes(absl::string_view text, std::uint64_t& bytes) {

@@ -45,4 +45,9 @@ void Progress::clear() {
   drawn_ = false;
 }
 
+void Progress::say(const LogEntry& entry) {
+  clear();
+  cli::say(entry);
+}
+
 }  // namespace lapwing::cli

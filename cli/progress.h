@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "lapwing/log.h"
+
 namespace lapwing::cli {
 
 class Progress {
@@ -17,6 +19,8 @@ class Progress {
             const std::string& things = "records");
   // Removes the line, so that a message can be printed; the next show() draws it again.
   void clear();
+  // Prints a message in place of the line.
+  void say(const LogEntry& entry);
 
  private:
   bool terminal_;

@@ -104,10 +104,7 @@ class Publish {
     return resumed_.lost_first == kNoSequence ? 0 : resumed_.lost_last - resumed_.lost_first + 1;
   }
   bool warn_of_records_not_journaled(const absl::Status& closed);
-  void warn(const std::string& line) {
-    progress_.clear();
-    say(LogEntry{LogLevel::kWarning, "not-journaled", line});
-  }
+  void warn(const std::string& line) { progress_.say({LogLevel::kWarning, "not-journaled", line}); }
 
   const PublishOptions& options_;
   std::unique_ptr<Feed> feed_;
@@ -473,8 +470,7 @@ void add_publish(CLI::App& app, Run& run) {
   add_ring_options(command, *options);
   add_journal_options(command, *options);
   add_thread_options(command, options->publisher.threads);
-  command.add_flag("--summary", options->summary,
-                   "print one line of JSON on standard output at the end");
+  add_summary_option(command, options->summary);
   add_config_option(command);
   command.callback([options, &command, &run] {
     for (const JournalOption& option : journal_options()) {

@@ -12,6 +12,7 @@
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/follow.h"
 #include "cli/say.h"
 #include "lapwing/error.h"
 #include "lapwing/symbols.h"
@@ -112,7 +113,7 @@ int show_symbols(const SymbolsOptions& options) {
 void add_symbols(CLI::App& app, Run& run) {
   auto options = std::make_shared<SymbolsOptions>();
   CLI::App& command = add_command(app, "symbols", kSymbolsAbout);
-  command.add_option("--bus", options->bus, "directory of the bus")->type_name("DIR")->required();
+  add_bus_option(command, options->bus);
   command.add_option("instrument", options->instruments, "only these; default: all")
       ->type_name("SYMBOL|id:N");
   command.add_flag("--json", options->json, "print JSON");
