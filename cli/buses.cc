@@ -1,6 +1,5 @@
 // lapwing buses: the buses of this machine.
 #include <iostream>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -78,11 +77,9 @@ int list_buses(const BusesOptions& options) {
 }  // namespace
 
 void add_buses(CLI::App& app, Run& run) {
-  auto options = std::make_shared<BusesOptions>();
-  CLI::App& command = add_command(app, "buses", kBusesAbout);
-  add_users_option(command, options->users);
-  command.add_flag("--json", options->json, "print JSON");
-  command.callback([options, &run] { run = [options] { return list_buses(*options); }; });
+  const auto [command, options] = add_command(app, run, "buses", kBusesAbout, list_buses);
+  add_users_option(command, options.users);
+  command.add_flag("--json", options.json, "print JSON");
 }
 
 }  // namespace lapwing::cli

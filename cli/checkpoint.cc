@@ -2,7 +2,6 @@
 #include <chrono>
 #include <cstdint>
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -193,26 +192,25 @@ int CheckpointCommand::run() {
 }  // namespace
 
 void add_checkpoint(CLI::App& app, Run& run) {
-  auto options = std::make_shared<CheckpointOptions>();
-  options->follow.wait = "park";  // nobody waits for a checkpointer
-  CLI::App& command = add_command(app, "checkpoint", kCheckpointAbout);
-  add_bus_option(command, options->follow.bus);
-  command.add_option("--fold", options->fold, "orders or latest")->required()->type_name("FOLD");
+  const auto [command, options] = add_command<CheckpointOptions>(
+      app, run, "checkpoint", kCheckpointAbout,
+      [](const CheckpointOptions& given) { return CheckpointCommand(given).run(); });
+  options.follow.wait = "park";  // nobody waits for a checkpointer
+  add_bus_option(command, options.follow.bus);
+  command.add_option("--fold", options.fold, "orders or latest")->required()->type_name("FOLD");
   command
-      .add_option("--every", options->every,
+      .add_option("--every", options.every,
                   "write a checkpoint after this many records, or this time")
       ->capture_default_str()
       ->type_name("RECORDS|DURATION");
-  command.add_option("--keep", options->keep, "number of checkpoints to keep")
+  command.add_option("--keep", options.keep, "number of checkpoints to keep")
       ->capture_default_str()
       ->check(whole_number(1))
       ->type_name("N");
-  command.add_flag("--prune-journal", options->prune_journal,
+  command.add_flag("--prune-journal", options.prune_journal,
                    "ask the publisher to remove journal files below the oldest checkpoint");
-  add_end_options(command, options->follow);
+  add_end_options(command, options.follow);
   add_config_option(command);
-  command.callback(
-      [options, &run] { run = [options] { return CheckpointCommand(*options).run(); }; });
 }
 
 }  // namespace lapwing::cli

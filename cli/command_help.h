@@ -5,8 +5,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
 
+#include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/say.h"
 
@@ -20,6 +22,23 @@ inline CLI::App& add_command(CLI::App& app, const std::string& name, const std::
   command.footer(rest + exit_codes_help());
   add_log_option(command);
   return command;
+}
+
+// A command and the values of its options, which live as long as the command.
+template <typename Options>
+struct AddedCommand {
+  CLI::App& command;
+  Options& options;
+};
+
+// Makes one that calls `function` with its options.
+template <typename Options>
+AddedCommand<Options> add_command(CLI::App& app, Run& run, const std::string& name,
+                                  const std::string& about, int (*function)(const Options&)) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = add_command(app, name, about);
+  command.callback([=, &run] { run = [function, options] { return function(*options); }; });
+  return {command, *options};
 }
 
 }  // namespace lapwing::cli

@@ -1,7 +1,6 @@
 // lapwing cursors: how far the programs have come that keep their positions in cursors.
 #include <algorithm>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -106,11 +105,9 @@ int show_cursors(const CursorsOptions& options) {
 }  // namespace
 
 void add_cursors(CLI::App& app, Run& run) {
-  auto options = std::make_shared<CursorsOptions>();
-  CLI::App& command = add_command(app, "cursors", kCursorsAbout);
-  command.add_option("path", options->paths, "files of cursors")->type_name("PATH");
-  command.add_flag("--json", options->json, "print JSON");
-  command.callback([options, &run] { run = [options] { return show_cursors(*options); }; });
+  const auto [command, options] = add_command(app, run, "cursors", kCursorsAbout, show_cursors);
+  command.add_option("path", options.paths, "files of cursors")->type_name("PATH");
+  command.add_flag("--json", options.json, "print JSON");
 }
 
 }  // namespace lapwing::cli

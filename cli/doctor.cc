@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -109,12 +108,10 @@ int show_examination(const DoctorOptions& options) {
 }  // namespace
 
 void add_doctor(CLI::App& app, Run& run) {
-  auto options = std::make_shared<DoctorOptions>();
-  CLI::App& command = add_command(app, "doctor", kDoctorAbout);
-  command.add_option("--bus", options->bus, "a bus directory: its ring and its disk, too")
+  const auto [command, options] = add_command(app, run, "doctor", kDoctorAbout, show_examination);
+  command.add_option("--bus", options.bus, "a bus directory: its ring and its disk, too")
       ->type_name("DIR");
-  command.add_flag("--json", options->json, "print JSON");
-  command.callback([options, &run] { run = [options] { return show_examination(*options); }; });
+  command.add_flag("--json", options.json, "print JSON");
 }
 
 }  // namespace lapwing::cli

@@ -1,6 +1,5 @@
 // lapwing events: what has happened on a bus since its publisher started.
 #include <iostream>
-#include <memory>
 #include <string>
 
 #include "cli/command_help.h"
@@ -51,15 +50,13 @@ int show_events(const EventsOptions& options) {
 }  // namespace
 
 void add_events(CLI::App& app, Run& run) {
-  auto options = std::make_shared<EventsOptions>();
-  CLI::App& command = add_command(app, "events", kEventsAbout);
-  add_bus_option(command, options->bus);
-  command.add_option("--after", options->after, "only events with a higher number")
+  const auto [command, options] = add_command(app, run, "events", kEventsAbout, show_events);
+  add_bus_option(command, options.bus);
+  command.add_option("--after", options.after, "only events with a higher number")
       ->check(whole_number(0))
       ->type_name("N")
       ->default_str("0");
-  command.add_flag("--json", options->json, "print JSON");
-  command.callback([options, &run] { run = [options] { return show_events(*options); }; });
+  command.add_flag("--json", options.json, "print JSON");
 }
 
 }  // namespace lapwing::cli

@@ -154,24 +154,24 @@ int Export::run() {
 }  // namespace
 
 void add_export(CLI::App& app, Run& run) {
-  auto options = std::make_shared<ExportOptions>();
-  CLI::App& command = add_command(app, "export", kExportAbout);
-  add_bus_option(command, options->bus);
-  command.add_option("--out", options->out, "the file; zstd if its name ends in .zst")
+  const auto [command, options] =
+      add_command<ExportOptions>(app, run, "export", kExportAbout,
+                                 [](const ExportOptions& given) { return Export(given).run(); });
+  add_bus_option(command, options.bus);
+  command.add_option("--out", options.out, "the file; zstd if its name ends in .zst")
       ->required()
       ->type_name("FILE");
-  command.add_option("--first", options->first, "first sequence (default: the oldest retained)")
+  command.add_option("--first", options.first, "first sequence (default: the oldest retained)")
       ->check(whole_number(1))
       ->type_name("N");
-  command.add_option("--last", options->last, "last sequence (default: the newest)")
+  command.add_option("--last", options.last, "last sequence (default: the newest)")
       ->check(whole_number(1))
       ->type_name("N");
   command
-      .add_option("--journal-id", options->journal_id,
+      .add_option("--journal-id", options.journal_id,
                   "only the records of this journal, by its id in `lapwing info`")
       ->type_name("ID");
-  add_summary_option(command, options->summary);
-  command.callback([options, &run] { run = [options] { return Export(*options).run(); }; });
+  add_summary_option(command, options.summary);
 }
 
 }  // namespace lapwing::cli

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <iostream>
 #include <iterator>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -216,29 +215,27 @@ std::string why_no_name(const std::string& name) {
 }  // namespace
 
 void add_health(CLI::App& app, Run& run) {
-  auto options = std::make_shared<HealthOptions>();
-  CLI::App& command = add_command(app, "health", kHealthAbout);
-  add_bus_option(command, options->bus);
-  command.add_option("--max-lag", options->lag_max, "records that a subscriber may be behind")
+  const auto [command, options] = add_command(app, run, "health", kHealthAbout, show_health);
+  add_bus_option(command, options.bus);
+  command.add_option("--max-lag", options.lag_max, "records that a subscriber may be behind")
       ->check(whole_number(0))
       ->type_name("RECORDS");
   command
-      .add_option("--max-delay", options->delay_max_ns,
+      .add_option("--max-delay", options.delay_max_ns,
                   "how long a record may take until every subscriber has it")
       ->transform(as_duration_ns())
       ->type_name("DURATION");
   command
-      .add_option("--expect", options->expected,
+      .add_option("--expect", options.expected,
                   "name of a subscriber that has to be attached; can be given several times")
       ->check(CLI::Validator(why_no_name, ""))
       ->type_name("NAME");
   command
-      .add_flag("--ignore-subscribers", options->ignores_subscribers,
+      .add_flag("--ignore-subscribers", options.ignores_subscribers,
                 "judge the publisher and its journal only")
       ->excludes("--expect")
       ->excludes("--max-lag")
       ->excludes("--max-delay");
-  command.callback([options, &run] { run = [options] { return show_health(*options); }; });
 }
 
 }  // namespace lapwing::cli

@@ -1,7 +1,6 @@
 // lapwing info: what a bus or a channel is, where it stands, and whether it is well.
 #include <algorithm>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -239,18 +238,16 @@ int show_info(const InfoOptions& options) {
 }  // namespace
 
 void add_info(CLI::App& app, Run& run) {
-  auto options = std::make_shared<InfoOptions>();
-  CLI::App& command = add_command(app, "info", kInfoAbout);
-  CLI::Option* bus = command.add_option("--bus", options->bus, "directory of the bus");
+  const auto [command, options] = add_command(app, run, "info", kInfoAbout, show_info);
+  CLI::Option* bus = command.add_option("--bus", options.bus, "directory of the bus");
   bus->type_name("DIR");
   CLI::Option* channel =
-      command.add_option("--channel", options->channel, "channels of the socket at PATH");
+      command.add_option("--channel", options.channel, "channels of the socket at PATH");
   channel->type_name("PATH")->excludes(bus);
-  command.add_flag("--channels", options->channels, "all channels that this user may read")
+  command.add_flag("--channels", options.channels, "all channels that this user may read")
       ->excludes(bus)
       ->excludes(channel);
-  command.add_flag("--json", options->json, "print JSON");
-  command.callback([options, &run] { run = [options] { return show_info(*options); }; });
+  command.add_flag("--json", options.json, "print JSON");
 }
 
 }  // namespace lapwing::cli

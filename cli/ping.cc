@@ -6,7 +6,6 @@
 #include <cstring>
 #include <iostream>
 #include <limits>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -256,34 +255,32 @@ int run_ping(const PingOptions& options) {
 }  // namespace
 
 void add_ping(CLI::App& app, Run& run) {
-  auto options = std::make_shared<PingOptions>();
-  options->channel.name = "lapwing ping";
-  CLI::App& command = add_command(app, "ping", kPingAbout);
-  CLI::Option* path = command.add_option("path", options->place.connect, "socket to ping");
+  const auto [command, options] = add_command(app, run, "ping", kPingAbout, run_ping);
+  options.channel.name = "lapwing ping";
+  CLI::Option* path = command.add_option("path", options.place.connect, "socket to ping");
   path->type_name("PATH");
-  command.add_option("--listen", options->place.listen, "answer at PATH, one peer after another")
+  command.add_option("--listen", options.place.listen, "answer at PATH, one peer after another")
       ->type_name("PATH")
       ->excludes(path);
-  command.add_option("--count", options->count, "round trips")
+  command.add_option("--count", options.count, "round trips")
       ->needs(path)
       ->check(whole_number(1, kCountMax))
       ->capture_default_str()
       ->type_name("N");
-  command.add_option("--size", options->size, "bytes of a message, up to 1M")
+  command.add_option("--size", options.size, "bytes of a message, up to 1M")
       ->needs(path)
       ->transform(size_in_bytes(0, kPingBytesMax))
       ->capture_default_str()
       ->type_name("BYTES");
-  command.add_option("--interval", options->interval_ns, "time from one call to the next")
+  command.add_option("--interval", options.interval_ns, "time from one call to the next")
       ->needs(path)
       ->transform(as_duration_ns({.zero = true}))
       ->default_str("0s")
       ->type_name("DURATION");
-  command.add_flag("--json", options->json, "print one line of JSON, times in nanoseconds")
+  command.add_flag("--json", options.json, "print one line of JSON, times in nanoseconds")
       ->needs(path);
-  add_retry_option(command, options->place)->needs(path);
-  add_channel_options(command, options->channel);
-  command.callback([options, &run] { run = [options] { return run_ping(*options); }; });
+  add_retry_option(command, options.place)->needs(path);
+  add_channel_options(command, options.channel);
 }
 
 }  // namespace lapwing::cli

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -240,38 +239,36 @@ int record(const RecordOptions& options) {
 }  // namespace
 
 void add_record(CLI::App& app, Run& run) {
-  auto options = std::make_shared<RecordOptions>();
-  CLI::App& command = add_command(app, "record", kRecordAbout);
-  add_follow_options(command, options->follow);
-  add_policy_options(command, options->follow);
-  command.add_option("--out", options->out, "the file; zstd if its name ends in .zst")
+  const auto [command, options] = add_command(app, run, "record", kRecordAbout, record);
+  add_follow_options(command, options.follow);
+  add_policy_options(command, options.follow);
+  command.add_option("--out", options.out, "the file; zstd if its name ends in .zst")
       ->required()
       ->type_name("FILE");
   command
-      .add_option("--rotate-bytes", options->rotate_bytes,
+      .add_option("--rotate-bytes", options.rotate_bytes,
                   "begin another file after this many bytes (64K, 100M, 1G, …)")
       ->transform(size_in_bytes(kRotateBytesMin))
       ->type_name("BYTES");
   command
-      .add_option("--rotate-every", options->rotate_every,
+      .add_option("--rotate-every", options.rotate_every,
                   "begin another file for each period: a duration (10s, 5m, 1h, …), day, week or "
                   "month")
       ->check(calendar_or_duration())
       ->type_name("PERIOD");
   command
-      .add_option("--rotate-at", options->rotate_at,
+      .add_option("--rotate-at", options.rotate_at,
                   "time at which a day, week or month begins, such as 17:00, or 'Sun 17:00' for a "
                   "week (default: 00:00, and Monday for a week); without --rotate-every: each day, "
                   "or each week if it has a day")
       ->check(not_empty())
       ->type_name("TIME");
   command
-      .add_option("--time-zone", options->time_zone,
+      .add_option("--time-zone", options.time_zone,
                   "time zone of days, weeks and months, such as America/Chicago (default: UTC)")
       ->check(not_empty())
       ->type_name("ZONE");
   add_config_option(command);
-  command.callback([options, &run] { run = [options] { return record(*options); }; });
 }
 
 }  // namespace lapwing::cli

@@ -1,7 +1,6 @@
 // lapwing repair: heal what has a second copy, and end a journal that is damaged beyond that.
 #include <filesystem>
 #include <iostream>
-#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "bus/control/socket.h"
@@ -108,15 +107,13 @@ int repair(const RepairOptions& options) {
 }  // namespace
 
 void add_repair(CLI::App& app, Run& run) {
-  auto options = std::make_shared<RepairOptions>();
-  CLI::App& command = add_command(app, "repair", kRepairAbout);
-  add_bus_option(command, options->bus);
+  const auto [command, options] = add_command(app, run, "repair", kRepairAbout, repair);
+  add_bus_option(command, options.bus);
   command
-      .add_option("--journal", options->journal,
+      .add_option("--journal", options.journal,
                   "directory of the journal, if it is not in the bus directory")
       ->option_text("DIR");
-  command.add_flag("--json", options->json, "print JSON");
-  command.callback([options, &run] { run = [options] { return repair(*options); }; });
+  command.add_flag("--json", options.json, "print JSON");
 }
 
 }  // namespace lapwing::cli

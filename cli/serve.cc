@@ -254,40 +254,38 @@ int serve(const ServeOptions& given) {
 }  // namespace
 
 void add_serve(CLI::App& app, Run& run) {
-  auto options = std::make_shared<ServeOptions>();
-  CLI::App& command = add_command(app, "serve", kServeAbout);
+  const auto [command, options] = add_command(app, run, "serve", kServeAbout, serve);
   command
-      .add_option("--bus", options->buses,
+      .add_option("--bus", options.buses,
                   "directory of a bus; default: all buses shown (see --user)")
       ->type_name("DIR");
-  add_users_option(command, options->users);
+  add_users_option(command, options.users);
   command
-      .add_option("--expect", options->expected,
+      .add_option("--expect", options.expected,
                   "a subscriber that must be attached; a metric reports if it is not")
       ->check(parsed_by(parse_expected))
       ->type_name("BUS:NAME");
-  command.add_option("--listen", options->listen, "an IP address and a port, or unix:PATH")
+  command.add_option("--listen", options.listen, "an IP address and a port, or unix:PATH")
       ->check(parsed_by(parse_listen_address))
       ->type_name("ADDRESS")
       ->default_str("127.0.0.1:9477");
   command
-      .add_option("--token-file", options->token_file,
+      .add_option("--token-file", options.token_file,
                   "file of this user, mode 0600, that holds the token")
       ->type_name("FILE");
   command
-      .add_option("--host", options->hosts,
+      .add_option("--host", options.hosts,
                   "a name by which browsers know this machine, besides localhost")
       ->check(parsed_by(parse_host_name))
       ->type_name("NAME");
-  command.add_option("--tls-cert", options->tls_certificate, "certificate chain, PEM")
+  command.add_option("--tls-cert", options.tls_certificate, "certificate chain, PEM")
       ->type_name("FILE");
-  command.add_option("--tls-key", options->tls_key, "its private key, PEM")->type_name("FILE");
-  command.add_option("--interval", options->interval_ns, "between two readings")
+  command.add_option("--tls-key", options.tls_key, "its private key, PEM")->type_name("FILE");
+  command.add_option("--interval", options.interval_ns, "between two readings")
       ->transform(as_duration_ns())
       ->type_name("DURATION")
       ->default_str("1s");
   add_config_option(command);
-  command.callback([options, &run] { run = [options] { return serve(*options); }; });
 }
 
 }  // namespace lapwing::cli

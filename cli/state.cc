@@ -273,29 +273,29 @@ int StateCommand::run() {
 }  // namespace
 
 void add_state(CLI::App& app, Run& run) {
-  auto options = std::make_shared<StateOptions>();
-  CLI::App& command = add_command(app, "state", kStateAbout);
-  add_bus_option(command, options->bus);
+  const auto [command, options] = add_command<StateOptions>(
+      app, run, "state", kStateAbout,
+      [](const StateOptions& given) { return StateCommand(given).run(); });
+  add_bus_option(command, options.bus);
   command
-      .add_option("--fold", options->fold, "orders or latest (default: orders if the bus has them)")
+      .add_option("--fold", options.fold, "orders or latest (default: orders if the bus has them)")
       ->type_name("FOLD");
   command
-      .add_option("--at", options->at,
+      .add_option("--at", options.at,
                   "the checkpoint as of this record instead of the newest good one")
       ->check(whole_number(1))
       ->type_name("SEQUENCE");
-  CLI::Option* const key = command.add_option("--key", options->key,
+  CLI::Option* const key = command.add_option("--key", options.key,
                                               "show the entries of a key: an instrument (a symbol, "
                                               "or a number as id:N), INSTRUMENT/ORDER, or the "
                                               "number of a kv16 key");
   key->type_name("KEY");
-  CLI::Option* const entries = command.add_flag("--entries", options->entries, "show all entries");
+  CLI::Option* const entries = command.add_flag("--entries", options.entries, "show all entries");
   entries->excludes(key);
-  command.add_option("--limit", options->limit, "show at most this many entries")
+  command.add_option("--limit", options.limit, "show at most this many entries")
       ->check(whole_number(1))
       ->type_name("N");
-  command.add_flag("--json", options->json, "print JSON");
-  command.callback([options, &run] { run = [options] { return StateCommand(*options).run(); }; });
+  command.add_flag("--json", options.json, "print JSON");
 }
 
 }  // namespace lapwing::cli

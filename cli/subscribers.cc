@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -104,19 +103,18 @@ int show_subscribers(const SubscribersOptions& options) {
 }  // namespace
 
 void add_subscribers(CLI::App& app, Run& run) {
-  auto options = std::make_shared<SubscribersOptions>();
-  CLI::App& command = add_command(app, "subscribers", kSubscribersAbout);
-  add_bus_option(command, options->bus);
-  command.add_flag("--json", options->json, "print JSON");
+  const auto [command, options] =
+      add_command(app, run, "subscribers", kSubscribersAbout, show_subscribers);
+  add_bus_option(command, options.bus);
+  command.add_flag("--json", options.json, "print JSON");
   command
-      .add_option("--forget", options->forgotten,
+      .add_option("--forget", options.forgotten,
                   "remove a missing subscriber from the list; can be given several times")
       ->type_name("NAME")
       ->excludes("--json");
-  command.add_flag("--forget-all", options->forgets_all, "remove all missing subscribers")
+  command.add_flag("--forget-all", options.forgets_all, "remove all missing subscribers")
       ->excludes("--forget")
       ->excludes("--json");
-  command.callback([options, &run] { run = [options] { return show_subscribers(*options); }; });
 }
 
 }  // namespace lapwing::cli

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <iostream>
 #include <iterator>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -111,13 +110,11 @@ int show_symbols(const SymbolsOptions& options) {
 }  // namespace
 
 void add_symbols(CLI::App& app, Run& run) {
-  auto options = std::make_shared<SymbolsOptions>();
-  CLI::App& command = add_command(app, "symbols", kSymbolsAbout);
-  add_bus_option(command, options->bus);
-  command.add_option("instrument", options->instruments, "only these; default: all")
+  const auto [command, options] = add_command(app, run, "symbols", kSymbolsAbout, show_symbols);
+  add_bus_option(command, options.bus);
+  command.add_option("instrument", options.instruments, "only these; default: all")
       ->type_name("SYMBOL|id:N");
-  command.add_flag("--json", options->json, "print JSON");
-  command.callback([options, &run] { run = [options] { return show_symbols(*options); }; });
+  command.add_flag("--json", options.json, "print JSON");
 }
 
 }  // namespace lapwing::cli

@@ -228,24 +228,23 @@ int Tail::run() {
 }  // namespace
 
 void add_tail(CLI::App& app, Run& run) {
-  auto options = std::make_shared<TailOptions>();
-  CLI::App& command = add_command(app, "tail", kTailAbout);
-  add_follow_options(command, options->follow);
-  add_journal_option(command, options->follow);
-  add_policy_options(command, options->follow);
-  add_instrument_option(command, options->instrument);
+  const auto [command, options] = add_command<TailOptions>(
+      app, run, "tail", kTailAbout, [](const TailOptions& given) { return Tail(given).run(); });
+  add_follow_options(command, options.follow);
+  add_journal_option(command, options.follow);
+  add_policy_options(command, options.follow);
+  add_instrument_option(command, options.instrument);
   command.add_flag(
-      "--latency", options->latency,
+      "--latency", options.latency,
       "measure the time from the records' time of publishing, or else from their own, to "
       "delivery (DBN: use publish --restamp); --summary has it as latency_ns");
   command
       .add_option(
-          "--conflate", options->conflate_ns,
+          "--conflate", options.conflate_ns,
           "show only the newest record of each key in each interval, and how many it replaces")
       ->transform(as_duration_ns())
       ->type_name("DURATION");
-  add_format_option(command, options->format);
-  command.callback([options, &run] { run = [options] { return Tail(*options).run(); }; });
+  add_format_option(command, options.format);
 }
 
 }  // namespace lapwing::cli

@@ -5,7 +5,6 @@
 #include <deque>
 #include <filesystem>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -248,20 +247,18 @@ int run_top(const TopOptions& options) {
 }  // namespace
 
 void add_top(CLI::App& app, Run& run) {
-  auto options = std::make_shared<TopOptions>();
-  CLI::App& command = add_command(app, "top", kTopAbout);
+  const auto [command, options] = add_command(app, run, "top", kTopAbout, run_top);
   command
-      .add_option("--bus", options->buses,
+      .add_option("--bus", options.buses,
                   "directory of a bus; default: all buses shown (see --user)")
       ->type_name("DIR");
-  add_users_option(command, options->users);
-  command.add_option("--interval", options->interval_ns, "between two readings")
+  add_users_option(command, options.users);
+  command.add_option("--interval", options.interval_ns, "between two readings")
       ->transform(as_duration_ns())
       ->type_name("DURATION")
       ->default_str("1s");
-  command.add_flag("--once", options->once, "print one reading, after one interval");
-  command.add_flag("--json", options->json, "print JSON, a line for each reading");
-  command.callback([options, &run] { run = [options] { return run_top(*options); }; });
+  command.add_flag("--once", options.once, "print one reading, after one interval");
+  command.add_flag("--json", options.json, "print JSON, a line for each reading");
 }
 
 }  // namespace lapwing::cli

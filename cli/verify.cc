@@ -1,6 +1,5 @@
 // lapwing verify: prove every byte that the journal promises.
 #include <iostream>
-#include <memory>
 
 #include "cli/command_help.h"
 #include "cli/commands.h"
@@ -57,11 +56,9 @@ int verify(const VerifyOptions& options) {
 }  // namespace
 
 void add_verify(CLI::App& app, Run& run) {
-  auto options = std::make_shared<VerifyOptions>();
-  CLI::App& command = add_command(app, "verify", kVerifyAbout);
-  add_bus_option(command, options->bus);
-  command.add_flag("--json", options->json, "print JSON");
-  command.callback([options, &run] { run = [options] { return verify(*options); }; });
+  const auto [command, options] = add_command(app, run, "verify", kVerifyAbout, verify);
+  add_bus_option(command, options.bus);
+  command.add_flag("--json", options.json, "print JSON");
 }
 
 }  // namespace lapwing::cli
