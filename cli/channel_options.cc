@@ -6,10 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "channel/memory_file.h"
-#include "cli/duration_option.h"
-#include "cli/number_option.h"
+#include "cli/common_options.h"
+#include "cli/option_checks.h"
 #include "cli/say.h"
-#include "cli/wait_option.h"
 #include "lapwing/error.h"
 
 namespace lapwing::cli {

@@ -4,9 +4,9 @@
 
 #include "cli/command_help.h"
 #include "cli/commands.h"
+#include "cli/common_options.h"
 #include "cli/exit_codes.h"
-#include "cli/follow.h"
-#include "cli/number_option.h"
+#include "cli/option_checks.h"
 #include "cli/say.h"
 #include "monitor/bus_event.h"
 #include "monitor/count_text.h"

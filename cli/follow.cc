@@ -13,13 +13,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
-#include "cli/duration_option.h"
+#include "cli/common_options.h"
 #include "cli/exit_codes.h"
-#include "cli/number_option.h"
+#include "cli/option_checks.h"
 #include "cli/say.h"
 #include "cli/stop_signal.h"
-#include "cli/text_option.h"
-#include "cli/wait_option.h"
 #include "monitor/json_text.h"
 #include "os/deadline.h"
 #include "os/kernel.h"
@@ -298,14 +296,6 @@ std::string describe(const Event& event) {
 }
 
 }  // namespace
-
-void add_bus_option(CLI::App& command, std::string& bus) {
-  command.add_option("--bus", bus, "directory of the bus")->required()->type_name("DIR");
-}
-
-void add_summary_option(CLI::App& command, bool& summary) {
-  command.add_flag("--summary", summary, "print one line of JSON on standard output at the end");
-}
 
 void add_follow_options(CLI::App& command, FollowOptions& options) {
   add_bus_option(command, options.bus);

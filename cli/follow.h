@@ -42,8 +42,6 @@ struct FollowOptions {
   bool summary = false;
 };
 
-void add_bus_option(CLI::App& command, std::string& bus);
-void add_summary_option(CLI::App& command, bool& summary);
 // --from, --count, and those of add_end_options: the same in every command.
 void add_follow_options(CLI::App& command, FollowOptions& options);
 // --name, --until-closed, --reattach, --summary.

@@ -10,7 +10,7 @@
 #include "cli/command_help.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
-#include "cli/number_option.h"
+#include "cli/option_checks.h"
 #include "cli/pipe_options.h"
 #include "cli/pipe_receive.h"
 #include "cli/pipe_send.h"

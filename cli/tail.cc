@@ -8,11 +8,10 @@
 
 #include "cli/command_help.h"
 #include "cli/commands.h"
-#include "cli/duration_option.h"
+#include "cli/common_options.h"
 #include "cli/exit_codes.h"
 #include "cli/follow.h"
-#include "cli/format_option.h"
-#include "cli/instrument_option.h"
+#include "cli/option_checks.h"
 #include "cli/say.h"
 #include "cli/standard_streams.h"
 #include "cli/stop_signal.h"

@@ -4,8 +4,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "cli/number_option.h"
-#include "cli/text_option.h"
+#include "cli/option_checks.h"
 #include "lapwing/detail/enum_names.h"
 #include "os/cpu_list.h"
 

@@ -3,8 +3,8 @@
 
 #include "cli/command_help.h"
 #include "cli/commands.h"
+#include "cli/common_options.h"
 #include "cli/exit_codes.h"
-#include "cli/follow.h"
 #include "cli/progress.h"
 #include "cli/say.h"
 #include "cli/verify_report.h"
