@@ -33,17 +33,17 @@ struct EventsOptions {
 };
 
 int show_events(const EventsOptions& options) {
-  const absl::StatusOr<BusEvents> events = ask_events(options.bus, options.after);
-  if (!events.ok()) return fail(events.status());
+  const absl::StatusOr<ControlClient::EventList> list = ask_events(options.bus, options.after);
+  if (!list.ok()) return fail(list.status());
   if (options.json) {
-    std::cout << json_text(events_json(*events), 2) << '\n';
+    std::cout << json_text(events_json(*list), 2) << '\n';
     return kExitDone;
   }
-  for (const BusEvent& event : events->events) {
+  for (const EventInfoFrame& event : list->events) {
     std::cout << time_text(event.wall_ns).substr(0, 23) << "Z  " << sentence_of(event) << '\n';
   }
-  std::cout << count_text(events->events.size(), "event") << "; the newest is number "
-            << events->newest << '\n';
+  std::cout << count_text(list->events.size(), "event") << "; the newest is number "
+            << list->end.newest << '\n';
   return kExitDone;
 }
 

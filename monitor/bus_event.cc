@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "bus/control/event_log.h"
@@ -17,89 +16,70 @@
 namespace lapwing {
 namespace {
 
-BusEvent event_of(const EventInfoFrame& frame) {
-  return {.number = frame.number,
-          .wall_ns = frame.wall_ns,
-          .kind = frame.kind,
-          .reason = frame.reason,
-          .sys_errno = frame.sys_errno,
-          .pid = frame.pid,
-          .uid = frame.uid,
-          .name = get_text(frame.name),
-          .position = frame.position,
-          .records = frame.records,
-          .gaps = frame.gaps,
-          .lost = frame.lost,
-          .filled = frame.filled,
-          .count = frame.count,
-          .text = get_text(frame.text)};
+std::string text_of(const EventInfoFrame& event) {
+  return printable(get_text(event.text));
 }
 
-std::string client_of(const BusEvent& event) {
-  return absl::StrCat(event.name.empty() ? "a client" : printable(event.name), " (pid ", event.pid,
-                      ", user ", event.uid, ")");
+std::string client_of(const EventInfoFrame& event) {
+  const std::string name = get_text(event.name);
+  return absl::StrCat(name.empty() ? "a client" : printable(name), " (pid ", event.pid, ", user ",
+                      event.uid, ")");
 }
 
-std::string counts_of(const BusEvent& event) {
+std::string counts_of(const EventInfoFrame& event) {
   return absl::StrCat(count_text(event.records, "record"), ", ", count_text(event.gaps, "gap"),
                       ", ", event.lost, " lost, ", event.filled, " filled from the journal");
 }
 
-std::string drop_of(const BusEvent& event, const char* what) {
-  return absl::StrCat(client_of(event), what, " (", name_of(event.reason),
-                      "): ", printable(event.text));
+std::string drop_of(const EventInfoFrame& event, const char* what) {
+  return absl::StrCat(client_of(event), what, " (", name_of(event.reason), "): ", text_of(event));
 }
 
-std::string killed_sentence(const BusEvent& event) {
+std::string killed_sentence(const EventInfoFrame& event) {
   std::string text = "the last publisher";
   if (event.pid != 0) absl::StrAppend(&text, " (pid ", event.pid, ")");
   absl::StrAppend(&text, " was killed, crashed or lost power");
   if (event.position != 0) absl::StrAppend(&text, " after sequence ", event.position);
-  if (!event.text.empty()) absl::StrAppend(&text, "; ", printable(event.text));
+  if (event.text[0] != 0) absl::StrAppend(&text, "; ", text_of(event));
   return text;
 }
 
-std::string missing_sentence(const BusEvent& event) {
+std::string missing_sentence(const EventInfoFrame& event) {
   std::string text = absl::StrCat(client_of(event),
                                   " was attached when the last session ended and has not returned");
-  if (event.text.empty()) return text;
-  const bool has_ended = event.text == name_of(ProcessState::kEnded);
-  return absl::StrCat(text, "; its process ", has_ended ? "has " : "is ", printable(event.text));
+  if (event.text[0] == 0) return text;
+  const bool has_ended = get_text(event.text) == name_of(ProcessState::kEnded);
+  return absl::StrCat(text, "; its process ", has_ended ? "has " : "is ", text_of(event));
 }
 
-std::string session_sentence(const BusEvent& event) {
+std::string session_sentence(const EventInfoFrame& event) {
   return absl::StrCat("publisher ", event.pid, " started at sequence ", event.position, " (",
-                      printable(event.text), ")");
+                      text_of(event), ")");
 }
 
 }  // namespace
 
-BusEvents events_of(const ControlClient::EventList& list) {
-  BusEvents events{.events = {}, .newest = list.end.newest};
-  for (const EventInfoFrame& frame : list.events) events.events.push_back(event_of(frame));
-  return events;
-}
-
-absl::StatusOr<BusEvents> ask_events(const std::string& directory, std::uint64_t after) {
+absl::StatusOr<ControlClient::EventList> ask_events(const std::string& directory,
+                                                    std::uint64_t after) {
   const std::uint64_t deadline_ns = monotonic_ns() + kPublisherAnswerNs;
   absl::StatusOr<ControlClient> client = connect_to_publisher(directory, "lapwing", deadline_ns);
   if (!client.ok()) return client.status();
-  const absl::StatusOr<ControlClient::EventList> list = client->list_events(after, deadline_ns);
-  if (!list.ok()) return list.status();
-  return events_of(*list);
+  return client->list_events(after, deadline_ns);
 }
 
-void keep_event(std::deque<BusEvent>& events, BusEvent event) {
-  events.push_back(std::move(event));
+void keep_event(std::deque<EventInfoFrame>& events, const EventInfoFrame& event) {
+  events.push_back(event);
   if (events.size() <= kEventsMax) return;
-  const auto class_of = [](const BusEvent& kept) { return class_of_event(kept.kind, kept.lost); };
+  const auto class_of = [](const EventInfoFrame& kept) {
+    return class_of_event(kept.kind, kept.lost);
+  };
   std::array<std::size_t, kEventClasses> counts{};
-  for (const BusEvent& kept : events) ++counts[class_of(kept)];
+  for (const EventInfoFrame& kept : events) ++counts[class_of(kept)];
   const auto largest = static_cast<std::size_t>(std::ranges::max_element(counts) - counts.begin());
   events.erase(std::ranges::find(events, largest, class_of));
 }
 
-bool is_bad(const BusEvent& event) {
+bool is_bad(const EventInfoFrame& event) {
   switch (event.kind) {
     case BusEventKind::kLoss:
     case BusEventKind::kJournalFailed:
@@ -114,7 +94,7 @@ bool is_bad(const BusEvent& event) {
   }
 }
 
-std::string sentence_of(const BusEvent& event) {
+std::string sentence_of(const EventInfoFrame& event) {
   switch (event.kind) {
     case BusEventKind::kAttached:
       return absl::StrCat(client_of(event), " attached");
@@ -145,7 +125,7 @@ std::string sentence_of(const BusEvent& event) {
     case BusEventKind::kMissing:
       return missing_sentence(event);
     case BusEventKind::kForgotten:
-      return absl::StrCat(printable(event.text), " removed ", client_of(event),
+      return absl::StrCat(text_of(event), " removed ", client_of(event),
                           " from the list of missing subscribers");
   }
   return absl::StrCat("event of kind ", static_cast<std::uint32_t>(event.kind),

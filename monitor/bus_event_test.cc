@@ -17,21 +17,21 @@ namespace lapwing {
 namespace {
 
 std::string sentence(BusEventKind kind, auto&& change) {
-  BusEvent event;
+  EventInfoFrame event{};
   event.kind = kind;
   event.pid = 12;
   event.uid = 1000;
-  event.name = "es-logger";
+  set_text(event.name, "es-logger");
   change(event);
   return sentence_of(event);
 }
 
 TEST_CASE("Each kind of event is a sentence") {
-  CHECK(sentence(BusEventKind::kAttached, [](BusEvent&) {}) ==
+  CHECK(sentence(BusEventKind::kAttached, [](EventInfoFrame&) {}) ==
         "es-logger (pid 12, user 1000) attached");
   CHECK(
       sentence(BusEventKind::kDetached,
-               [](BusEvent& event) {
+               [](EventInfoFrame& event) {
                  event.position = 900;
                  event.records = 800;
                  event.gaps = 1;
@@ -39,39 +39,42 @@ TEST_CASE("Each kind of event is a sentence") {
                }) ==
       "es-logger (pid 12, user 1000) left at sequence 900: 800 records, 1 gap, 100 lost, 0 filled "
       "from the journal");
-  CHECK(sentence(BusEventKind::kLoss, [](BusEvent& event) {
+  CHECK(sentence(BusEventKind::kLoss, [](EventInfoFrame& event) {
           event.lost = 1;
           event.gaps = 2;
           event.position = 7;
         }) == "es-logger (pid 12, user 1000) lost 1 record in 2 gaps before sequence 7");
-  CHECK(sentence(BusEventKind::kRefused, [](BusEvent& event) {
-          event.name.clear();
+  CHECK(sentence(BusEventKind::kRefused, [](EventInfoFrame& event) {
+          set_text(event.name, "");
           event.reason = DropReason::kPeerNotAllowed;
-          event.text = "not\nin the group";
+          set_text(event.text, "not\nin the group");
         }) == "a client (pid 12, user 1000) was refused (peer-not-allowed): not?in the group");
-  CHECK(sentence(BusEventKind::kStall, [](BusEvent& event) { event.count = 1; }) ==
+  CHECK(sentence(BusEventKind::kStall, [](EventInfoFrame& event) { event.count = 1; }) ==
         "1 publish waited for the journal for more than a millisecond");
-  CHECK(sentence(BusEventKind::kJournalFailed, [](BusEvent& event) { event.sys_errno = ENOSPC; }) ==
-        "the journal failed: No space left on device");
-  CHECK(sentence(BusEventKind::kJournalShed, [](BusEvent&) {}) ==
+  CHECK(sentence(BusEventKind::kJournalFailed, [](EventInfoFrame& event) {
+          event.sys_errno = ENOSPC;
+        }) == "the journal failed: No space left on device");
+  CHECK(sentence(BusEventKind::kJournalShed, [](EventInfoFrame&) {}) ==
         "journaling was stopped: the disk is too slow");
-  CHECK(sentence(BusEventKind::kKilled, [](BusEvent& event) { event.position = 900; }) ==
+  CHECK(sentence(BusEventKind::kKilled, [](EventInfoFrame& event) { event.position = 900; }) ==
         "the last publisher (pid 12) was killed, crashed or lost power after sequence 900");
   const std::string missing =
       "es-logger (pid 12, user 1000) was attached when the last session ended and has not returned";
-  CHECK(sentence(BusEventKind::kMissing, [](BusEvent&) {}) == missing);
-  CHECK(sentence(BusEventKind::kMissing, [](BusEvent& event) { event.text = "stopped"; }) ==
-        missing + "; its process is stopped");
-  CHECK(sentence(BusEventKind::kMissing, [](BusEvent& event) { event.text = "ended"; }) ==
-        missing + "; its process has ended");
-  CHECK(sentence(BusEventKind{77}, [](BusEvent&) {}) ==
+  CHECK(sentence(BusEventKind::kMissing, [](EventInfoFrame&) {}) == missing);
+  CHECK(sentence(BusEventKind::kMissing, [](EventInfoFrame& event) {
+          set_text(event.text, "stopped");
+        }) == missing + "; its process is stopped");
+  CHECK(sentence(BusEventKind::kMissing, [](EventInfoFrame& event) {
+          set_text(event.text, "ended");
+        }) == missing + "; its process has ended");
+  CHECK(sentence(BusEventKind{77}, [](EventInfoFrame&) {}) ==
         "event of kind 77, which this release does not know");
   CHECK(std::string(name_of(BusEventKind{77})) == "unknown");
 }
 
 TEST_CASE("What is lost, or will be, is bad; who leaves without losses is not") {
   const auto bad = [](BusEventKind kind, std::uint64_t lost = 0) {
-    BusEvent event;
+    EventInfoFrame event{};
     event.kind = kind;
     event.lost = lost;
     return is_bad(event);
@@ -84,14 +87,14 @@ TEST_CASE("What is lost, or will be, is bad; who leaves without losses is not") 
 }
 
 TEST_CASE("However many come and go, what was lost before stays among the events that are kept") {
-  std::deque<BusEvent> kept;
+  std::deque<EventInfoFrame> kept;
   std::uint64_t number = 0;
   const auto happens = [&](BusEventKind kind, std::uint64_t lost = 0) {
-    BusEvent event;
+    EventInfoFrame event{};
     event.number = ++number;
     event.kind = kind;
     event.lost = lost;
-    keep_event(kept, std::move(event));
+    keep_event(kept, event);
   };
   happens(BusEventKind::kLoss, 5);
   happens(BusEventKind::kDetached, 5);
@@ -128,11 +131,11 @@ TEST_CASE("A publisher says who came, what it lost, and with what it left") {
     REQUIRE(events.ok());
     return *std::move(events);
   };
-  const BusEvents all = ask(0);
+  const ControlClient::EventList all = ask(0);
   REQUIRE(all.events.size() == 3);
-  CHECK(all.newest == 3);
+  CHECK(all.end.newest == 3);
   CHECK(all.events[0].kind == BusEventKind::kAttached);
-  CHECK(all.events[0].name == "reader");
+  CHECK(get_text(all.events[0].name) == "reader");
   CHECK(all.events[1].kind == BusEventKind::kLoss);
   CHECK(all.events[1].lost == 9);
   CHECK(all.events[2].kind == BusEventKind::kDetached);

@@ -127,9 +127,8 @@ void BusMonitor::ask_events(std::uint64_t deadline_ns) {
     if (errc_of(list.status()) != Errc::kUnsupported) client_.reset();
     return;
   }
-  BusEvents found = events_of(*list);
-  newest_event_ = found.newest;
-  for (BusEvent& event : found.events) keep_event(events_, std::move(event));
+  newest_event_ = list->end.newest;
+  for (const EventInfoFrame& event : list->events) keep_event(events_, event);
 }
 
 // Adds what only a comparison with earlier readings shows.

@@ -60,7 +60,7 @@ struct BusReading {
   absl::StatusOr<PublisherStatus> publisher;
   absl::StatusOr<JournalFacts> journal;       // read every kJournalNs
   std::vector<CheckpointStatus> checkpoints;  // read every kCheckpointsNs
-  std::vector<BusEvent> events;  // since the watch began; keep_event() decides which are kept
+  std::vector<EventInfoFrame> events;  // since the watch began; keep_event() decides which are kept
 
   PublisherState state() const {
     return ring.ok() ? ring->publisher_state() : PublisherState::kClosed;
@@ -135,7 +135,7 @@ class BusMonitor {
   std::uint64_t ask_again_ns_ = 0;
   std::vector<CheckpointStatus> checkpoints_;
   std::uint64_t list_again_ns_ = 0;
-  std::deque<BusEvent> events_;
+  std::deque<EventInfoFrame> events_;
   std::uint64_t newest_event_ = 0;  // of the session
   std::map<ClientId, Watched> watched_;
 };

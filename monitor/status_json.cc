@@ -11,6 +11,7 @@
 #include "monitor/time_text.h"
 #include "os/kernel.h"
 #include "os/printable.h"
+#include "proto/text_field.h"
 
 namespace lapwing {
 namespace {
@@ -130,7 +131,7 @@ Json recent_json(const std::optional<RecentLatency>& recent) {
           {"p999_ns", ages.percentile(0.999)},      {"max_ns", ages.max()}};
 }
 
-Json event_json(const BusEvent& event) {
+Json event_json(const EventInfoFrame& event) {
   Json json = {{"number", event.number},
                {"time", time_text(event.wall_ns)},
                {"event", name_of(event.kind)},
@@ -138,7 +139,7 @@ Json event_json(const BusEvent& event) {
   const auto add = [&](const char* key, const auto& value) {
     if (value != std::decay_t<decltype(value)>{}) json[key] = value;
   };
-  add("name", event.name);
+  add("name", get_text(event.name));
   add("pid", event.pid);
   if (event.pid != 0) json["uid"] = event.uid;
   if (event.reason != DropReason{}) json["reason"] = name_of(event.reason);
@@ -149,7 +150,7 @@ Json event_json(const BusEvent& event) {
   add("lost", event.lost);
   add("filled", event.filled);
   add("count", event.count);
-  add("text", event.text);
+  add("text", get_text(event.text));
   return json;
 }
 
@@ -393,8 +394,8 @@ nlohmann::ordered_json machine_json(const MachineReading& reading,
   return json;
 }
 
-nlohmann::ordered_json events_json(const BusEvents& events) {
-  return {{"events", list_json(events.events, event_json)}, {"newest", events.newest}};
+nlohmann::ordered_json events_json(const ControlClient::EventList& list) {
+  return {{"events", list_json(list.events, event_json)}, {"newest", list.end.newest}};
 }
 
 nlohmann::ordered_json expected_json(const std::vector<ExpectedReading>& readings) {

@@ -23,7 +23,7 @@ nlohmann::ordered_json buses_json(const MachineReading& reading);
 // Without its sessions, of which there may be a million.
 nlohmann::ordered_json bus_json(const BusStatus& bus);
 nlohmann::ordered_json session_json(const SessionRecord& session);
-nlohmann::ordered_json events_json(const BusEvents& events);
+nlohmann::ordered_json events_json(const ControlClient::EventList& list);
 nlohmann::ordered_json publisher_json(const PublisherStatus& publisher);
 nlohmann::ordered_json channels_json(const ChannelList& list);
 // `channels` is null with `channels_why` where they could not be read. Of more than kChannelsShown,

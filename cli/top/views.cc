@@ -263,11 +263,11 @@ Table event_table(const MachineReading& reading) {
   Table table({{"time", 1, false}, {"bus", 2, false}, {"what happened", 0, false}});
   struct Place {
     const BusReading* bus;
-    const BusEvent* event;
+    const EventInfoFrame* event;
   };
   std::vector<Place> places;
   for (const BusReading& bus : reading.buses) {
-    for (const BusEvent& event : bus.events) places.push_back({&bus, &event});
+    for (const EventInfoFrame& event : bus.events) places.push_back({&bus, &event});
   }
   std::ranges::stable_sort(places, std::greater(),
                            [](const Place& place) { return place.event->wall_ns; });
