@@ -45,7 +45,8 @@ void print_line(const BusReading& bus) {
 
 void print_rest(const MachineReading& found) {
   std::cout << count_text(found.buses.size(), "bus", "buses");
-  if (const std::string rest = not_shown_text(found); !rest.empty()) std::cout << "; " << rest;
+  if (const std::string rest = not_shown_text(found.left_out); !rest.empty())
+    std::cout << "; " << rest;
   std::cout << '\n';
 }
 

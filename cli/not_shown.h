@@ -8,13 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "monitor/bus_search.h"
 #include "monitor/count_text.h"
 
 namespace lapwing::cli {
 
-// Of the counts in a FoundBuses or a MachineReading. Empty if all buses are shown.
-template <typename Counts>
-std::string not_shown_text(const Counts& counts) {
+// Empty if all buses are shown.
+inline std::string not_shown_text(const LeftOut& counts) {
   std::vector<std::string> parts;
   if (counts.not_permitted > 0) {
     parts.push_back(absl::StrCat(count_text(counts.not_permitted, "directory of another user is",

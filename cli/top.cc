@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
 #include "cli/exit_codes.h"
+#include "cli/not_shown.h"
 #include "cli/option_checks.h"
 #include "cli/say.h"
 #include "cli/standard_streams.h"
@@ -90,7 +91,8 @@ void print_reading(const MachineReading& reading) {
     std::cout << '\n';
     print_table(checkpoints);
   }
-  if (const std::string rest = rest_text(reading); !rest.empty()) std::cout << rest << '\n';
+  if (const std::string rest = not_shown_text(reading.left_out); !rest.empty())
+    std::cout << rest << '\n';
 }
 
 // A bus that was found, and whose directory has been removed since.
@@ -214,7 +216,7 @@ class Watch {
   std::string note() const {
     const std::string keys =
         "1 buses 2 subscribers 3 channels 4 checkpoints 5 events  ? help  q quit";
-    const std::string rest = rest_text(reading_);
+    const std::string rest = not_shown_text(reading_.left_out);
     return rest.empty() ? keys : keys + "  " + rest;
   }
 

@@ -88,8 +88,8 @@ class Search {
   FoundBuses run(std::size_t names_max) {
     note_first_choices();
     const auto note = [&](const char* name, unsigned char type) { note_name(name, type); };
-    if (!shared_.visit_names(names_max, note)) ++found_.beyond_limit;
-    found_.not_watched = not_watched_.size();
+    if (!shared_.visit_names(names_max, note)) ++found_.left_out.beyond_limit;
+    found_.left_out.not_watched = not_watched_.size();
     for (auto& [owner, user] : watched_) {
       for (const std::string& name : user.directories) search_directory(name, owner, user);
     }
@@ -131,7 +131,7 @@ class Search {
     } else if (first_choices_.contains(name)) {
       return;
     } else if (type != DT_DIR && type != DT_UNKNOWN) {
-      ++found_.not_trusted;
+      ++found_.left_out.not_trusted;
     } else {
       note_directory(name, *owner);
     }
@@ -141,22 +141,22 @@ class Search {
     const auto entry = shared_.look_at(name);
     if (!entry) return;
     if (!entry->is_directory_of(owner) || (entry->mode & (S_IWGRP | S_IWOTH)) != 0) {
-      ++found_.not_trusted;
+      ++found_.left_out.not_trusted;
       return;
     }
     const std::size_t max = is_trusted_user(owner) ? kDirectoriesOfUserMax : kDirectoriesOfOtherMax;
-    if (!keep_smallest(watched_[owner].directories, name, max)) ++found_.beyond_limit;
+    if (!keep_smallest(watched_[owner].directories, name, max)) ++found_.left_out.beyond_limit;
   }
 
   void search_directory(const std::string& name, uid_t owner, LookedAt& user) {
     UniqueFd opened = shared_.open_name(name, O_RDONLY | O_DIRECTORY);
     struct stat info{};
     if (!opened.valid() || ::fstat(opened.get(), &info) != 0) {
-      ++(errno == EACCES ? found_.not_permitted : found_.not_trusted);
+      ++(errno == EACCES ? found_.left_out.not_permitted : found_.left_out.not_trusted);
       return;
     }
     if (!is_theirs_alone(info, owner)) {
-      ++found_.not_trusted;
+      ++found_.left_out.not_trusted;
       return;
     }
     const bool is_trusted = is_trusted_user(owner);
@@ -165,7 +165,7 @@ class Search {
       const std::optional<std::string> text = trusted_text(directory, file, owner);
       absl::StatusOr<BusAnnouncement> bus = BusAnnouncement::parse(text.value_or(""));
       if (!bus.ok()) {
-        ++found_.not_trusted;
+        ++found_.left_out.not_trusted;
       } else if (!is_trusted || is_there(bus->directory)) {
         found_.buses.push_back({*std::move(bus), owner});
       }
@@ -181,9 +181,9 @@ class Search {
         directory.visit_names(kNamesOfUserMax - user.names, [&](const char* name, unsigned char) {
           ++user.names;
           if (!absl::EndsWith(name, kAnnouncementExtension)) return;
-          if (!keep_smallest(names, name, room)) ++found_.beyond_limit;
+          if (!keep_smallest(names, name, room)) ++found_.left_out.beyond_limit;
         });
-    if (!all_visited) ++found_.beyond_limit;
+    if (!all_visited) ++found_.left_out.beyond_limit;
     user.files += names.size();
     return names;
   }

@@ -38,14 +38,19 @@ struct FoundBus {
   uid_t owner = 0;
 };
 
-struct FoundBuses {
-  std::vector<FoundBus> buses;    // by directory, ascending
+// What a search did not look at, or ignored.
+struct LeftOut {
   std::size_t not_trusted = 0;    // files and directories that are not as above, or damaged
   std::size_t not_permitted = 0;  // directories of other users, which this one may not read
   // Files and directories that were not looked at. A directory of which not all names were visited,
   // also the shared memory itself, counts as one: the search is not finished.
   std::size_t beyond_limit = 0;
   std::size_t not_watched = 0;  // users that have such directories and are not watched
+};
+
+struct FoundBuses {
+  std::vector<FoundBus> buses;  // by directory, ascending
+  LeftOut left_out;
 };
 
 // A bus of a watched user other than root and this one is not looked up at its directory: that may

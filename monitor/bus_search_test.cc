@@ -57,7 +57,8 @@ TEST_CASE("Buses are found in the directories of a user and of its groups") {
   CHECK(found.buses[0].announcement.directory == memory.bus("/a"));
   CHECK(found.buses[1].announcement.directory == memory.bus("/b"));
   CHECK(found.buses[1].owner == ::geteuid());
-  CHECK(found.not_trusted + found.not_permitted + found.beyond_limit == 0);
+  CHECK(found.left_out.not_trusted + found.left_out.not_permitted + found.left_out.beyond_limit ==
+        0);
 }
 
 TEST_CASE("Other files are no buses") {
@@ -71,7 +72,7 @@ TEST_CASE("Other files are no buses") {
   memory.announce(memory.directory("other"), "/a");
   const FoundBuses found = memory.find();
   CHECK(found.buses.empty());
-  CHECK(found.not_trusted == 0);
+  CHECK(found.left_out.not_trusted == 0);
 }
 
 TEST_CASE("What others may write is counted and not believed") {
@@ -107,7 +108,7 @@ TEST_CASE("What others may write is counted and not believed") {
   }
   const FoundBuses found = memory.find();
   CHECK(found.buses.empty());
-  CHECK(found.not_trusted == 1);
+  CHECK(found.left_out.not_trusted == 1);
 }
 
 TEST_CASE("A directory that is a link is not followed") {
@@ -117,7 +118,7 @@ TEST_CASE("A directory that is a link is not followed") {
                                memory.root().file(SharedMemory::own_name()));
   const FoundBuses found = memory.find();
   CHECK(found.buses.empty());
-  CHECK(found.not_trusted == 1);
+  CHECK(found.left_out.not_trusted == 1);
 }
 
 TEST_CASE("A directory of another user than its name says is not trusted") {
@@ -125,7 +126,7 @@ TEST_CASE("A directory of another user than its name says is not trusted") {
   memory.announce(memory.directory("lapwing-" + std::to_string(::geteuid() + 1)), "/a");
   const FoundBuses found = memory.find({.all = true, .others = {}});
   CHECK(found.buses.empty());
-  CHECK(found.not_trusted == 1);
+  CHECK(found.left_out.not_trusted == 1);
 }
 
 TEST_CASE("Users that are not watched are counted and not read") {
@@ -135,10 +136,10 @@ TEST_CASE("Users that are not watched are counted and not read") {
   memory.directory("lapwing-" + std::to_string(other) + "-27");
   memory.directory("lapwing-" + std::to_string(other + 1));
   const FoundBuses found = memory.find();
-  CHECK(found.not_watched == 2);
-  CHECK(found.not_trusted == 0);
-  CHECK(memory.find({.all = false, .others = {other}}).not_watched == 1);
-  CHECK(memory.find({.all = true, .others = {}}).not_watched == 0);
+  CHECK(found.left_out.not_watched == 2);
+  CHECK(found.left_out.not_trusted == 0);
+  CHECK(memory.find({.all = false, .others = {other}}).left_out.not_watched == 1);
+  CHECK(memory.find({.all = true, .others = {}}).left_out.not_watched == 0);
 }
 
 TEST_CASE("The directory of a user whose first name another user has taken is found") {
@@ -150,7 +151,7 @@ TEST_CASE("The directory of a user whose first name another user has taken is fo
   REQUIRE(found.buses.size() == 2);
   CHECK(found.buses[0].announcement.directory == memory.bus("/a"));
   CHECK(found.buses[1].announcement.directory == memory.bus("/b"));
-  CHECK(found.not_trusted == 1);
+  CHECK(found.left_out.not_trusted == 1);
 }
 
 TEST_CASE("However many directories another user makes, the buses of this one are found") {
@@ -174,8 +175,8 @@ TEST_CASE("First choices are found however few names a search visits") {
       memory.directory(SharedMemory::own_name() + "-" + std::to_string(::getegid()), 0750), "/b");
   const FoundBuses found = find_buses({}, memory.root().path(), 3);
   CHECK(found.buses.size() == 2);
-  CHECK(found.beyond_limit == 1);
-  CHECK(find_buses({}, memory.root().path(), 1'000).beyond_limit == 0);
+  CHECK(found.left_out.beyond_limit == 1);
+  CHECK(find_buses({}, memory.root().path(), 1'000).left_out.beyond_limit == 0);
 }
 
 TEST_CASE("A file system that does not answer delays no search") {
@@ -188,7 +189,7 @@ TEST_CASE("A file system that does not answer delays no search") {
   if (!suffixed.mounted() || !first.mounted()) LAPWING_SKIP("no FUSE here");
   const FoundBuses found = memory.find({.all = false, .others = {kTestUser}});
   CHECK(found.buses.size() == 1);
-  CHECK(found.not_trusted == 2);
+  CHECK(found.left_out.not_trusted == 2);
 }
 
 TEST_CASE("The names in the directories of a user are visited up to a limit") {
@@ -197,7 +198,7 @@ TEST_CASE("The names in the directories of a user are visited up to a limit") {
   for (std::size_t i = 0; i < kNamesOfUserMax + 1; ++i) {
     REQUIRE(::mknod((own + "/" + std::to_string(i)).c_str(), S_IFREG | 0600, 0) == 0);
   }
-  CHECK(memory.find().beyond_limit == 1);
+  CHECK(memory.find().left_out.beyond_limit == 1);
 }
 
 TEST_CASE("A bus whose directory was removed is none") {
@@ -209,7 +210,7 @@ TEST_CASE("A bus whose directory was removed is none") {
   const FoundBuses found = memory.find();
   REQUIRE(found.buses.size() == 1);
   CHECK(found.buses[0].announcement.directory == memory.bus("/b"));
-  CHECK(found.not_trusted == 0);
+  CHECK(found.left_out.not_trusted == 0);
 }
 
 TEST_CASE("Beyond the limit of a user buses are counted") {
@@ -220,7 +221,7 @@ TEST_CASE("Beyond the limit of a user buses are counted") {
   }
   const FoundBuses found = memory.find();
   CHECK(found.buses.size() == kBusesOfUserMax);
-  CHECK(found.beyond_limit == 3);
+  CHECK(found.left_out.beyond_limit == 3);
 }
 
 TEST_CASE("Where there is no shared memory nothing is found") {

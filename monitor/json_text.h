@@ -1,10 +1,12 @@
 // JSON as every command and the server write it.
 //
-// Thread safety: a pure function.
+// Thread safety: pure functions.
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <type_traits>
 
 namespace lapwing {
 
@@ -13,6 +15,18 @@ namespace lapwing {
 inline std::string json_text(const nlohmann::ordered_json& json, int indent = -1) {
   return json.dump(indent, ' ', /*ensure_ascii=*/true,
                    nlohmann::ordered_json::error_handler_t::replace);
+}
+
+// Null for nullopt.
+template <typename Value>
+nlohmann::ordered_json or_null(const std::optional<Value>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+// Null for `none`.
+template <typename Value>
+nlohmann::ordered_json or_null(const Value& value, const std::type_identity_t<Value>& none) {
+  return value == none ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(value);
 }
 
 }  // namespace lapwing

@@ -51,7 +51,7 @@ absl::StatusOr<MachineMonitor> MachineMonitor::start(MachineOptions options) {
 MachineMonitor::MachineMonitor(MachineOptions options, std::optional<Search> search)
     : options_(std::move(options)), search_(std::move(search)) {
   found_.host = host_name();
-  if (search_) found_.beyond_limit = 1;  // until the first search has ended
+  if (search_) found_.left_out.beyond_limit = 1;  // until the first search has ended
   for (const uid_t user : {::geteuid(), uid_t{0}}) trusted_names_[user] = user_name(user);
 }
 
@@ -66,10 +66,7 @@ void MachineMonitor::take_search(std::uint64_t now_ns) {
   if (newest == nullptr || newest->made_ns == searched_ns_) return;
   searched_ns_ = newest->made_ns;
   const FoundBuses& found = newest->value;
-  found_.not_trusted = found.not_trusted;
-  found_.not_permitted = found.not_permitted;
-  found_.beyond_limit = found.beyond_limit;
-  found_.not_watched = found.not_watched;
+  found_.left_out = found.left_out;
   Owners owners;
   announcements_.clear();
   for (const FoundBus& bus : found.buses) {
@@ -86,7 +83,7 @@ void MachineMonitor::take_search(std::uint64_t now_ns) {
 void MachineMonitor::look_up_named(std::uint64_t now_ns) {
   if (searched_ns_ != 0 && now_ns < searched_ns_ + kSearchNs) return;
   searched_ns_ = now_ns;
-  found_.beyond_limit = 0;
+  found_.left_out.beyond_limit = 0;
   Owners owners;
   for (const std::string& directory : options_.directories) {
     struct stat info{};
@@ -115,12 +112,12 @@ void MachineMonitor::follow(const Owners& owners) {
     auto known = others_.find(user);
     if (known == others_.end()) {
       if (others_.size() >= kOtherUsersMax) {
-        found_.beyond_limit += directories.size();
+        found_.left_out.beyond_limit += directories.size();
         continue;
       }
       absl::StatusOr<OtherUser> other = OtherUser::start(user, options_.parts);
       if (!other.ok()) {
-        found_.beyond_limit += directories.size();
+        found_.left_out.beyond_limit += directories.size();
         continue;
       }
       known = others_.emplace(user, *std::move(other)).first;

@@ -39,11 +39,7 @@ struct MachineReading {
   std::uint64_t wall_ns = 0;  // UTC
   // In the order in which they were named; or those of trusted users by directory, then others.
   std::vector<BusReading> buses;
-  // As of FoundBuses; 0 if buses were named.
-  std::size_t not_trusted = 0;
-  std::size_t not_permitted = 0;
-  std::size_t beyond_limit = 0;
-  std::size_t not_watched = 0;
+  LeftOut left_out = {};  // zeros if buses were named
 };
 
 class MachineMonitor {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "monitor/json_text.h"
 #include "monitor/time_text.h"
 #include "os/kernel.h"
 #include "os/printable.h"
@@ -19,10 +20,22 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 template <typename Status>
-Json list_json(const std::vector<Status>& list, Json (*json_of)(const Status&)) {
+Json list_json(std::span<const Status> list, Json (*json_of)(const Status&)) {
   Json json = Json::array();
   for (const Status& status : list) json.push_back(json_of(status));
   return json;
+}
+template <typename Status>
+Json list_json(const std::vector<Status>& list, Json (*json_of)(const Status&)) {
+  return list_json(std::span(list), json_of);
+}
+
+// Null for a part that could not be read, with the reason beside it.
+template <typename Part, typename JsonOf>
+void add_part(Json& json, const std::string& key, const absl::StatusOr<Part>& part,
+              const JsonOf& json_of) {
+  json[key] = part.ok() ? Json(json_of(*part)) : Json(nullptr);
+  if (!part.ok()) json[key + "_why"] = part.status().message();
 }
 
 Json durations_json(const Durations& durations) {
@@ -218,20 +231,14 @@ Json reading_json(const BusReading& bus) {
                {"capacity", bus.description.capacity},
                {"state", bus.state_text()},
                {"rate", bus.rate}};
-  if (bus.ring.ok()) {
-    json["ring"] = ring_json(*bus.ring);
-  } else {
-    json["ring"] = nullptr;
-    json["ring_why"] = bus.ring.status().message();
-  }
+  add_part(json, "ring", bus.ring, ring_json);
+  add_part(json, "subscribers", bus.publisher, [](const PublisherStatus& publisher) {
+    return list_json(publisher.subscribers, watched_json);
+  });
   if (bus.publisher.ok()) {
-    json["subscribers"] = list_json(bus.publisher->subscribers, watched_json);
     json["refused"] = bus.publisher->clients_refused;
     json["dropped"] = bus.publisher->clients_dropped;
     json["by_reason"] = reasons_json(bus.publisher->clients_by_reason);
-  } else {
-    json["subscribers"] = nullptr;
-    json["subscribers_why"] = bus.publisher.status().message();
   }
   json["events"] = list_json(bus.events, event_json);
   return json;
@@ -278,6 +285,13 @@ Json channel_json(const ChannelStatus& channel) {
           {"directions", list_json(channel.directions, direction_json)}};
 }
 
+Json left_out_json(const LeftOut& left_out) {
+  return {{"not_trusted", left_out.not_trusted},
+          {"not_permitted", left_out.not_permitted},
+          {"beyond_limit", left_out.beyond_limit},
+          {"not_watched", left_out.not_watched}};
+}
+
 // As the text of the description has it (docs/records.md).
 void add_description(Json& json, const RecordIdentity& records) {
   if (records.description != nullptr) {
@@ -305,28 +319,17 @@ Json bus_json(const BusStatus& bus) {
                {"journal_root", description.journal_root},
                {"journal_writer", description.journal_writer}};
   add_description(json, bus.records);
-  if (bus.ring.ok()) {
-    json["ring"] = ring_json(*bus.ring);
-    if (!bus.ring->is_heartbeat_age_known) json["ring"]["heartbeat_age_ms"] = nullptr;
-  } else {
-    json["ring"] = nullptr;
-    json["ring_why"] = bus.ring.status().message();
+  add_part(json, "ring", bus.ring, ring_json);
+  if (bus.ring.ok() && !bus.ring->is_heartbeat_age_known) {
+    json["ring"]["heartbeat_age_ms"] = nullptr;
   }
-  if (bus.publisher.ok()) {
-    json["publisher"] = "alive";
-    json["subscribers"] = bus.publisher->subscribers.size();
-  } else {
-    json["publisher"] = nullptr;
-    json["publisher_why"] = bus.publisher.status().message();
-  }
+  add_part(json, "publisher", bus.publisher, [](const PublisherStatus&) { return "alive"; });
+  if (bus.publisher.ok()) json["subscribers"] = bus.publisher->subscribers.size();
   if (description.journal_root.empty()) return json;
-  if (bus.journals.ok()) {
-    json["journal_size"] = size_json(total_size(*bus.journals));
-    json["journals"] = list_json(*bus.journals, journal_json);
-  } else {
-    json["journal_size"] = nullptr;
-    json["journal_size_why"] = bus.journals.status().message();
-  }
+  add_part(json, "journal_size", bus.journals, [](const std::vector<JournalStatus>& journals) {
+    return size_json(total_size(journals));
+  });
+  if (bus.journals.ok()) json["journals"] = list_json(*bus.journals, journal_json);
   return json;
 }
 
@@ -363,32 +366,22 @@ nlohmann::ordered_json buses_json(const MachineReading& reading) {
     }
     buses.push_back(std::move(json));
   }
-  return {{"buses", std::move(buses)},
-          {"not_trusted", reading.not_trusted},
-          {"not_permitted", reading.not_permitted},
-          {"beyond_limit", reading.beyond_limit},
-          {"not_watched", reading.not_watched}};
+  Json json = {{"buses", std::move(buses)}};
+  json.update(left_out_json(reading.left_out));
+  return json;
 }
 
 nlohmann::ordered_json machine_json(const MachineReading& reading,
                                     const absl::StatusOr<ChannelList>& channels) {
   Json json = {{"time", time_text(reading.wall_ns)},
                {"host", reading.host},
-               {"buses", list_json(reading.buses, reading_json)},
-               {"not_trusted", reading.not_trusted},
-               {"not_permitted", reading.not_permitted},
-               {"beyond_limit", reading.beyond_limit},
-               {"not_watched", reading.not_watched}};
-  if (!channels.ok()) {
-    json["channels"] = nullptr;
-    json["channels_why"] = channels.status().message();
-    return json;
-  }
-  const std::size_t shown = std::min(channels->channels.size(), kChannelsShown);
-  json["channels"] = Json::array();
-  for (const ChannelStatus& channel : std::span(channels->channels).first(shown)) {
-    json["channels"].push_back(channel_json(channel));
-  }
+               {"buses", list_json(reading.buses, reading_json)}};
+  json.update(left_out_json(reading.left_out));
+  add_part(json, "channels", channels, [](const ChannelList& list) {
+    const std::size_t shown = std::min(list.channels.size(), kChannelsShown);
+    return list_json(std::span(list.channels).first(shown), channel_json);
+  });
+  if (!channels.ok()) return json;
   json["channels_total"] = channels->channels.size();
   json["processes_not_looked_at"] = channels->processes_not_looked_at;
   return json;
@@ -402,10 +395,10 @@ nlohmann::ordered_json expected_json(const std::vector<ExpectedReading>& reading
   Json json = Json::array();
   for (const ExpectedReading& one : readings) {
     json.push_back({{"bus", one.expected.bus},
-                    {"directory", one.directory.empty() ? Json(nullptr) : Json(one.directory)},
+                    {"directory", or_null(one.directory, "")},
                     {"subscriber", one.expected.name},
                     {"state", name_of(one.state)},
-                    {"why", one.why.empty() ? Json(nullptr) : Json(one.why)}});
+                    {"why", or_null(one.why, "")}});
   }
   return json;
 }

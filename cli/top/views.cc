@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cli/not_shown.h"
 #include "lapwing/error.h"
 #include "monitor/time_text.h"
 #include "os/printable.h"
@@ -314,10 +313,6 @@ Table channel_table(const absl::StatusOr<ChannelList>& channels) {
     }
   }
   return table;
-}
-
-std::string rest_text(const MachineReading& reading) {
-  return not_shown_text(reading);
 }
 
 }  // namespace lapwing::cli

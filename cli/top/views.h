@@ -26,9 +26,6 @@ Table checkpoint_table(const MachineReading& reading);
 Table event_table(const MachineReading& reading);  // of all buses, the newest first
 Table channel_table(const absl::StatusOr<ChannelList>& channels);
 
-// What else there is to say: buses that were not looked at.
-std::string rest_text(const MachineReading& reading);
-
 // 1234567 as "1.23M".
 std::string short_number(double number);
 std::string seconds_text(std::uint64_t ns);

@@ -174,8 +174,8 @@ void add_channels(Exposition& exposition, const ChannelList& list) {
 void MonitorCounts::add(const MachineReading& reading, const absl::Status& channels,
                         std::uint64_t took_ns) {
   samples.add(took_ns);
-  errors["announcement_not_trusted"] += reading.not_trusted;
-  errors["announcement_beyond_limit"] += reading.beyond_limit;
+  errors["announcement_not_trusted"] += reading.left_out.not_trusted;
+  errors["announcement_beyond_limit"] += reading.left_out.beyond_limit;
   std::uint64_t& unreadable = errors["bus_unreadable"];
   std::uint64_t& unanswered = errors["publisher_unanswered"];
   for (const BusReading& bus : reading.buses) {

@@ -243,7 +243,7 @@ TEST_CASE("A channel is shown in each direction; equal ones get a number") {
 
 TEST_CASE("What could not be read is counted, by its reason") {
   MachineReading reading;
-  reading.not_trusted = 2;
+  reading.left_out.not_trusted = 2;
   reading.buses = {bus("es"), bus("nq")};
   reading.buses[0].ring = make_error(Errc::kNotPermitted, "not yours");
   reading.buses[1].publisher = make_error(Errc::kTimedOut, "no answer");

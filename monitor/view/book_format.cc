@@ -126,10 +126,6 @@ nlohmann::ordered_json side_json(const OrderBook& book, dbn::Side side, std::siz
   return levels;
 }
 
-nlohmann::ordered_json number_or_null(std::uint64_t number, std::uint64_t none) {
-  return number == none ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(number);
-}
-
 std::string digest_text(const OrderBook& book) {
   return absl::StrFormat("%016x", book.digest());
 }
@@ -207,22 +203,20 @@ std::string BookFormat::list_line(const OrderBook& book) {
 }
 
 nlohmann::ordered_json BookFormat::about(const OrderBook& book, Sequence sequence) {
-  const std::string symbol = this->symbol(book);
-  return {
-      {"seq", sequence},
-      {"publisher_id", book.publisher_id()},
-      {"instrument_id", book.instrument_id()},
-      {"symbol", symbol.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(symbol)},
-      {"last_seq", number_or_null(book.last_sequence(), kNoSequence)},
-      {"ts_event", number_or_null(book.last_ts_event(), dbn::kUndefTimestamp)},
-      {"ts_recv", number_or_null(book.last_ts_recv(), dbn::kUndefTimestamp)},
-      {"settled", book.settled()},
-      {"stale", book.stale()},
-      {"lost_through", number_or_null(book.lost_through(), kNoSequence)},
-      {"misfits", book.state() == nullptr ? 0 : book.state()->msg.size},
-      {"orders", book.order_count()},
-      {"bid_levels", book.level_count(dbn::Side::kBid)},
-      {"ask_levels", book.level_count(dbn::Side::kAsk)}};
+  return {{"seq", sequence},
+          {"publisher_id", book.publisher_id()},
+          {"instrument_id", book.instrument_id()},
+          {"symbol", or_null(symbol(book), "")},
+          {"last_seq", or_null(book.last_sequence(), kNoSequence)},
+          {"ts_event", or_null(book.last_ts_event(), dbn::kUndefTimestamp)},
+          {"ts_recv", or_null(book.last_ts_recv(), dbn::kUndefTimestamp)},
+          {"settled", book.settled()},
+          {"stale", book.stale()},
+          {"lost_through", or_null(book.lost_through(), kNoSequence)},
+          {"misfits", book.state() == nullptr ? 0 : book.state()->msg.size},
+          {"orders", book.order_count()},
+          {"bid_levels", book.level_count(dbn::Side::kBid)},
+          {"ask_levels", book.level_count(dbn::Side::kAsk)}};
 }
 
 nlohmann::ordered_json BookFormat::object(const OrderBook& book, Sequence sequence,

@@ -23,11 +23,6 @@ namespace {
 constexpr std::size_t kBatchRecords = 1024;
 constexpr std::uint32_t kConflatedKeysMax = 4096;
 
-nlohmann::ordered_json sequence_or_null(Sequence sequence) {
-  return sequence == kNoSequence ? nlohmann::ordered_json(nullptr)
-                                 : nlohmann::ordered_json(sequence);
-}
-
 // kNoSequence: it has no ring now, or no record yet.
 Sequence head_of(const std::string& directory) {
   const absl::StatusOr<RingStatus> ring = read_ring_status(directory);
@@ -244,10 +239,9 @@ std::string BusView::message(const std::string& instrument) {
                                     {"directory", options_.directory},
                                     {"schema", schema_},
                                     {"state", place_.state}};
-  message["why"] = nullptr;
-  if (!place_.why.empty()) message["why"] = place_.why;
-  message["sequence"] = sequence_or_null(place_.sequence);
-  message["head"] = sequence_or_null(place_.head);
+  message["why"] = or_null(place_.why, "");
+  message["sequence"] = or_null(place_.sequence, kNoSequence);
+  message["head"] = or_null(place_.head, kNoSequence);
   message["behind"] = place_.behind();
   message["lost"] = place_.lost;
   if (content_ != nullptr) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
+#include "monitor/json_text.h"
 #include "os/kernel.h"
 #include "snapshot/dbn/instrument_name.h"
 
@@ -25,14 +26,9 @@ std::uint64_t book_id(const OrderBook& book) {
   return book_id(book.publisher_id(), book.instrument_id());
 }
 
-nlohmann::ordered_json price_or_null(std::int64_t price) {
-  return price == dbn::kUndefPrice ? nlohmann::ordered_json(nullptr)
-                                   : nlohmann::ordered_json(price);
-}
-
 nlohmann::ordered_json best_price(const OrderBook& book, dbn::Side side) {
   const PriceLevel* const level = book.best(side);
-  return price_or_null(level == nullptr ? dbn::kUndefPrice : level->price);
+  return or_null(level == nullptr ? dbn::kUndefPrice : level->price, dbn::kUndefPrice);
 }
 
 // What is no side is none.
@@ -150,14 +146,12 @@ void ViewBooks::prepare() {
   quotes_ = nlohmann::ordered_json::array();
   for (const OrderBook* book : listed) {
     const std::string symbol = format_.symbol(*book);
-    nlohmann::ordered_json line = {{"instrument_id", book->instrument_id()}};
-    line["publisher_id"] = book->publisher_id();
-    line["symbol"] = nullptr;
-    if (!symbol.empty()) line["symbol"] = symbol;
-    line["bid"] = best_price(*book, dbn::Side::kBid);
-    line["ask"] = best_price(*book, dbn::Side::kAsk);
-    line["stale"] = book->stale();
-    instruments_.push_back(std::move(line));
+    instruments_.push_back({{"instrument_id", book->instrument_id()},
+                            {"publisher_id", book->publisher_id()},
+                            {"symbol", or_null(symbol, "")},
+                            {"bid", best_price(*book, dbn::Side::kBid)},
+                            {"ask", best_price(*book, dbn::Side::kAsk)},
+                            {"stale", book->stale()}});
     quotes_.push_back(quote_json(*book, symbol));
   }
 }
@@ -166,20 +160,19 @@ nlohmann::ordered_json ViewBooks::quote_json(const OrderBook& book,
                                              const std::string& symbol) const {
   const auto size_of = [&](dbn::Side side) {
     const PriceLevel* const level = book.best(side);
-    return level == nullptr ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(level->size);
+    return level == nullptr ? std::nullopt : std::optional(level->size);
   };
-  nlohmann::ordered_json quote = {{"instrument_id", book.instrument_id()}};
-  quote["publisher_id"] = book.publisher_id();
-  quote["symbol"] = nullptr;
-  if (!symbol.empty()) quote["symbol"] = symbol;
-  quote["bid"] = best_price(book, dbn::Side::kBid);
-  quote["bid_size"] = size_of(dbn::Side::kBid);
-  quote["ask"] = best_price(book, dbn::Side::kAsk);
-  quote["ask_size"] = size_of(dbn::Side::kAsk);
-  quote["last"] = nullptr;
-  quote["last_size"] = nullptr;
-  quote["last_side"] = nullptr;
-  quote["age_seconds"] = nullptr;
+  nlohmann::ordered_json quote = {{"instrument_id", book.instrument_id()},
+                                  {"publisher_id", book.publisher_id()},
+                                  {"symbol", or_null(symbol, "")},
+                                  {"bid", best_price(book, dbn::Side::kBid)},
+                                  {"bid_size", or_null(size_of(dbn::Side::kBid))},
+                                  {"ask", best_price(book, dbn::Side::kAsk)},
+                                  {"ask_size", or_null(size_of(dbn::Side::kAsk))},
+                                  {"last", nullptr},
+                                  {"last_size", nullptr},
+                                  {"last_side", nullptr},
+                                  {"age_seconds", nullptr}};
   const auto found = activity_.find(book_id(book));
   if (found == activity_.end()) return quote;
   const Activity& activity = found->second;
@@ -189,7 +182,7 @@ nlohmann::ordered_json ViewBooks::quote_json(const OrderBook& book,
   }
   if (activity.trades.empty()) return quote;
   const dbn::MboMsg& trade = activity.trades.back().record;
-  quote["last"] = price_or_null(trade.price);
+  quote["last"] = or_null(trade.price, dbn::kUndefPrice);
   quote["last_size"] = trade.size;
   quote["last_side"] = side_letter(trade.side);
   return quote;
@@ -201,14 +194,13 @@ nlohmann::ordered_json ViewBooks::trades_json(const OrderBook& book) const {
   if (found == activity_.end()) return trades;
   for (const auto& [sequence, record] : found->second.trades) {
     const std::uint64_t time = record.hd.ts_event;
-    nlohmann::ordered_json trade = {{"sequence", sequence},
-                                    {"instrument_id", record.hd.instrument_id}};
-    trade["time_ns"] = nullptr;
-    if (time != dbn::kUndefTimestamp) trade["time_ns"] = absl::StrCat(time);
-    trade["price"] = price_or_null(record.price);
-    trade["size"] = record.size;
-    trade["side"] = side_letter(record.side);
-    trades.push_back(std::move(trade));
+    trades.push_back(
+        {{"sequence", sequence},
+         {"instrument_id", record.hd.instrument_id},
+         {"time_ns", or_null(time == dbn::kUndefTimestamp ? "" : absl::StrCat(time), "")},
+         {"price", or_null(record.price, dbn::kUndefPrice)},
+         {"size", record.size},
+         {"side", side_letter(record.side)}});
   }
   return trades;
 }

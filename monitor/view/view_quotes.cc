@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/dbn.h"
 #include "lapwing/error.h"
+#include "monitor/json_text.h"
 #include "monitor/view/view_records.h"
 #include "os/kernel.h"
 
@@ -14,13 +15,11 @@ namespace lapwing {
 namespace {
 
 nlohmann::ordered_json price_json(const QuoteSide& side) {
-  return side.price == dbn::kUndefPrice ? nlohmann::ordered_json(nullptr)
-                                        : nlohmann::ordered_json(side.price);
+  return or_null(side.price, dbn::kUndefPrice);
 }
 
 nlohmann::ordered_json size_json(const QuoteSide& side) {
-  return side.price == dbn::kUndefPrice ? nlohmann::ordered_json(nullptr)
-                                        : nlohmann::ordered_json(side.size);
+  return or_null(side.price == dbn::kUndefPrice ? std::nullopt : std::optional(side.size));
 }
 
 }  // namespace
@@ -58,24 +57,21 @@ nlohmann::ordered_json ViewQuotes::quote_json(const Kept& kept, std::uint64_t no
   const std::span<const std::byte> record = kept.record;
   const std::string symbol(
       symbols_.symbols().symbol(layout_->instrument_id(record), layout_->time_ns(record)));
-  nlohmann::ordered_json quote = {{"instrument_id", layout_->instrument_id(record)}};
-  quote["publisher_id"] = layout_->publisher_id(record);
-  quote["symbol"] = nullptr;
-  if (!symbol.empty()) quote["symbol"] = symbol;
   const QuoteSide none{dbn::kUndefPrice, 0};
   const QuoteSide bid = layout_->has_quotes() ? layout_->bid(record) : none;
   const QuoteSide ask = layout_->has_quotes() ? layout_->ask(record) : none;
   const QuoteSide last = kept.trade.value_or(none);
-  quote["bid"] = price_json(bid);
-  quote["bid_size"] = size_json(bid);
-  quote["ask"] = price_json(ask);
-  quote["ask_size"] = size_json(ask);
-  quote["last"] = price_json(last);
-  quote["last_size"] = size_json(last);
-  quote["last_side"] = nullptr;
-  if (kept.trade) quote["last_side"] = std::string(1, kept.trade_side);
-  quote["age_seconds"] = seconds_of(now_ns - std::min(now_ns, kept.seen_ns));
-  return quote;
+  return {{"instrument_id", layout_->instrument_id(record)},
+          {"publisher_id", layout_->publisher_id(record)},
+          {"symbol", or_null(symbol, "")},
+          {"bid", price_json(bid)},
+          {"bid_size", size_json(bid)},
+          {"ask", price_json(ask)},
+          {"ask_size", size_json(ask)},
+          {"last", price_json(last)},
+          {"last_size", size_json(last)},
+          {"last_side", or_null(kept.trade ? std::string(1, kept.trade_side) : "", "")},
+          {"age_seconds", seconds_of(now_ns - std::min(now_ns, kept.seen_ns))}};
 }
 
 // Quotes of the instruments with most records, by publisher and instrument; and the newest records.
