@@ -1,5 +1,4 @@
-// The commands of `lapwing`, one file each. Each adds itself to the program; `run` is set to what
-// to do when that command was given.
+// The commands of `lapwing`, one file each. Parsing sets `run` to what the given command does.
 //
 // Thread safety: main's thread.
 #pragma once
@@ -12,28 +11,12 @@ namespace lapwing::cli {
 // What main calls after parsing; returns the exit code.
 using Run = std::function<int()>;
 
-void add_publish(CLI::App& app, Run& run);
-void add_tail(CLI::App& app, Run& run);
-void add_book(CLI::App& app, Run& run);
-void add_record(CLI::App& app, Run& run);
-void add_export(CLI::App& app, Run& run);
-void add_checkpoint(CLI::App& app, Run& run);
-void add_info(CLI::App& app, Run& run);
-void add_verify(CLI::App& app, Run& run);
-void add_repair(CLI::App& app, Run& run);
-void add_state(CLI::App& app, Run& run);
-void add_subscribers(CLI::App& app, Run& run);
-void add_events(CLI::App& app, Run& run);
-void add_symbols(CLI::App& app, Run& run);
-void add_cursors(CLI::App& app, Run& run);
-void add_pipe(CLI::App& app, Run& run);
-void add_ping(CLI::App& app, Run& run);
-void add_buses(CLI::App& app, Run& run);
-void add_top(CLI::App& app, Run& run);
-void add_serve(CLI::App& app, Run& run);
-void add_health(CLI::App& app, Run& run);
-void add_doctor(CLI::App& app, Run& run);
-void add_completion(CLI::App& app, Run& run);
-void add_manual(CLI::App& app, Run& run);
+// Adds a command to the program. add_program adds all of them, and their common help.
+using AddCommand = void(CLI::App& app, Run& run);
+
+AddCommand add_publish, add_tail, add_book, add_record, add_export, add_checkpoint, add_info,
+    add_verify, add_repair, add_state, add_subscribers, add_events, add_symbols, add_cursors,
+    add_pipe, add_ping, add_buses, add_top, add_serve, add_health, add_doctor, add_completion,
+    add_manual, add_program;
 
 }  // namespace lapwing::cli

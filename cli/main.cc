@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/command_help.h"
+#include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/process_start.h"
-#include "cli/program.h"
 #include "cli/say.h"
 #include "cli/standard_streams.h"
 #include "cli/stop_signal.h"

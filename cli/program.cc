@@ -1,8 +1,8 @@
-#include "cli/program.h"
-
+// The command line as a whole: what `lapwing` parses, and what its manual is made of.
 #include <string>
 
 #include "cli/command_help.h"
+#include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/version.h"
 
@@ -34,29 +34,13 @@ void add_program(CLI::App& app, Run& run) {
       exit_codes_help());
   app.set_version_flag("--version", version_line(), "Print the version and exit");
   app.require_subcommand(1);
-  add_publish(app, run);
-  add_tail(app, run);
-  add_book(app, run);
-  add_record(app, run);
-  add_export(app, run);
-  add_checkpoint(app, run);
-  add_info(app, run);
-  add_verify(app, run);
-  add_repair(app, run);
-  add_state(app, run);
-  add_subscribers(app, run);
-  add_events(app, run);
-  add_symbols(app, run);
-  add_cursors(app, run);
-  add_pipe(app, run);
-  add_ping(app, run);
-  add_buses(app, run);
-  add_top(app, run);
-  add_serve(app, run);
-  add_health(app, run);
-  add_doctor(app, run);
-  add_completion(app, run);
-  add_manual(app, run);
+  for (AddCommand* const add :
+       {add_publish, add_tail,    add_book,   add_record,     add_export,      add_checkpoint,
+        add_info,    add_verify,  add_repair, add_state,      add_subscribers, add_events,
+        add_symbols, add_cursors, add_pipe,   add_ping,       add_buses,       add_top,
+        add_serve,   add_health,  add_doctor, add_completion, add_manual}) {
+    add(app, run);
+  }
 }
 
 }  // namespace lapwing::cli

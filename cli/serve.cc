@@ -80,27 +80,16 @@ absl::StatusOr<ExpectedSubscriber> parse_expected(const std::string& text) {
   return ExpectedSubscriber{text.substr(0, colon), text.substr(colon + 1)};
 }
 
-// Each once.
-absl::StatusOr<std::vector<ExpectedSubscriber>> parse_all_expected(
-    const std::vector<std::string>& texts) {
-  std::vector<ExpectedSubscriber> expected;
-  for (auto text = texts.begin(); text != texts.end(); ++text) {
-    if (std::find(texts.begin(), text, *text) != text) continue;
-    absl::StatusOr<ExpectedSubscriber> one = parse_expected(*text);
-    if (!one.ok()) return one.status();
-    expected.push_back(*std::move(one));
-  }
-  return expected;
-}
-
-absl::StatusOr<std::vector<std::string>> parse_hosts(const std::vector<std::string>& texts) {
-  std::vector<std::string> hosts;
+template <typename Value>
+absl::StatusOr<std::vector<Value>> parse_each(const std::vector<std::string>& texts,
+                                              const auto& parse) {
+  std::vector<Value> values;
   for (const std::string& text : texts) {
-    absl::StatusOr<std::string> host = parse_host_name(text);
-    if (!host.ok()) return host.status();
-    hosts.push_back(*std::move(host));
+    absl::StatusOr<Value> value = parse(text);
+    if (!value.ok()) return value.status();
+    values.push_back(*std::move(value));
   }
-  return hosts;
+  return values;
 }
 
 absl::StatusOr<HttpServerOptions> server_options(const ServeOptions& options) {
@@ -120,9 +109,9 @@ absl::StatusOr<HttpServerOptions> server_options(const ServeOptions& options) {
     return make_error(Errc::kInvalidArgument,
                       "a socket in the file system takes neither a token nor TLS");
   }
-  absl::StatusOr<std::vector<ExpectedSubscriber>> expected = parse_all_expected(options.expected);
+  auto expected = parse_each<ExpectedSubscriber>(options.expected, parse_expected);
   if (!expected.ok()) return expected.status();
-  absl::StatusOr<std::vector<std::string>> hosts = parse_hosts(options.hosts);
+  auto hosts = parse_each<std::string>(options.hosts, parse_host_name);
   if (!hosts.ok()) return hosts.status();
   absl::StatusOr<WatchedUsers> users = parse_watched_users(options.users);
   if (!users.ok()) return users.status();

@@ -72,29 +72,13 @@ Row bus_row(const BusReading& bus, const RateTrails& trails, bool in_ascii) {
   const auto trail = trails.find(bus.directory);
   const std::string line =
       trail == trails.end() ? std::string() : sparkline(trail->second, in_ascii);
-  if (!bus.ring.ok()) {
-    row.is_bad = true;
-    row.cells = {text_cell(bus.label),
-                 text_cell("no ring"),
-                 no_cell(),
-                 {line, 0},
-                 no_cell(),
-                 no_cell(),
-                 no_cell(),
-                 text_cell("-"),
-                 no_cell(),
-                 no_cell(),
-                 no_cell(),
-                 no_cell(),
-                 text_cell(bus.directory)};
-    return row;
-  }
-  const RingStatus& ring = *bus.ring;
+  const bool has_ring = bus.ring.ok();
+  const RingStatus ring = bus.ring.value_or(RingStatus());
   row.is_bad = !bus.runs() || is_bad(ring) || !bus.publisher.ok();
   Cell count = no_cell();
   Cell lost = no_cell();
   Cell delay = no_cell();
-  if (bus.publisher.ok()) {
+  if (has_ring && bus.publisher.ok()) {
     std::size_t attached = 0;
     std::uint64_t sum = 0;
     std::uint64_t longest = 0;
@@ -108,17 +92,19 @@ Row bus_row(const BusReading& bus, const RateTrails& trails, bool in_ascii) {
     if (attached > 0) delay = {seconds_text(longest), static_cast<double>(longest)};
   }
   row.cells = {text_cell(bus.label),
-               text_cell(bus.is_unanswered() ? "no answer" : bus.state_text()),
-               short_cell(bus.rate),
+               text_cell(bus.is_unanswered() ? "no answer"
+                         : has_ring          ? bus.state_text()
+                                             : "no ring"),
+               has_ring ? short_cell(bus.rate) : no_cell(),
                {line, 0},
-               number_cell(ring.head),
-               number_cell(ring.records_after(ring.archived)),
-               number_cell(ring.records_after(ring.durable)),
-               text_cell(journal_text(ring)),
+               has_ring ? number_cell(ring.head) : no_cell(),
+               has_ring ? number_cell(ring.records_after(ring.archived)) : no_cell(),
+               has_ring ? number_cell(ring.records_after(ring.durable)) : no_cell(),
+               text_cell(has_ring ? journal_text(ring) : "-"),
                count,
                delay,
                lost,
-               number_cell(ring.publisher_pid),
+               has_ring ? number_cell(ring.publisher_pid) : no_cell(),
                text_cell(bus.directory)};
   return row;
 }

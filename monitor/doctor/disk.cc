@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "monitor/doctor/checks.h"
+#include "monitor/doctor/examination.h"
 
 namespace lapwing {
 namespace {

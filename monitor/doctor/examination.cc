@@ -3,8 +3,6 @@
 #include <iterator>
 #include <utility>
 
-#include "monitor/doctor/checks.h"
-
 namespace lapwing {
 
 std::vector<Finding> examine(const Machine& machine) {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "monitor/doctor/checks.h"
+#include "monitor/doctor/examination.h"
 
 namespace lapwing {
 namespace {

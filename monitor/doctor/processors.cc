@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "monitor/doctor/checks.h"
+#include "monitor/doctor/examination.h"
 
 namespace lapwing {
 namespace {
