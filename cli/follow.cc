@@ -28,8 +28,6 @@ namespace lapwing::cli {
 namespace {
 
 constexpr std::uint64_t kTickNs = 100'000'000;
-constexpr std::size_t kBatchRecords = 1024;
-
 absl::StatusOr<Start> parse_from(const std::string& from) {
   if (from == "live") return Start::live();
   if (from == "oldest") return Start::oldest();
@@ -80,19 +78,16 @@ class Loop {
   void print_schema_note(const std::string& note);
   bool tick(std::uint64_t now_ns);
   bool check(const absl::Status& status);
-  std::span<std::byte> room();
 
   RecordSource& source_;
   const FollowOptions& options_;
   const FollowHandlers& handlers_;
   FollowResult result_;
-  std::vector<std::byte> rows_;
   EntryDigest digest_;
   std::uint64_t next_tick_ns_ = 0;
   std::string schema_;  // of what is delivered
   std::shared_ptr<const Schema> description_;
   std::string schema_note_;
-  std::uint32_t row_bytes_ = 0;  // of the rows that are read next
   Progress progress_;
 };
 
@@ -100,12 +95,9 @@ FollowResult Loop::run() {
   while (!stop_requested()) {
     const std::uint64_t now = monotonic_ns();
     if (!tick(now)) break;
-    const Result<Batch> batch = source_.read(room(), Deadline::at_monotonic_ns(now + kTickNs));
-    if (batch == Errc::kTooSmall) {
-      // An entry of a state is larger than a record.
-      row_bytes_ = batch->row_bytes;
-      rows_.resize(kBatchRecords * row_bytes_);
-    } else if (batch.ok()) {
+    const std::uint64_t wanted = options_.count == 0 ? kNoMax : options_.count - result_.records;
+    const Result<Batch> batch = source_.read(wanted, Deadline::at_monotonic_ns(now + kTickNs));
+    if (batch.ok()) {
       if (!take(*batch)) break;
     } else if (!came_to_nothing(batch.error()) && batch != Errc::kInterrupted) {
       result_.status = source_.status();
@@ -115,14 +107,6 @@ FollowResult Loop::run() {
   result_.digest = digest_.value();
   result_.counters = source_.subscriber().counters();
   return std::move(result_);
-}
-
-// Memory for as many rows as are still wanted.
-std::span<std::byte> Loop::room() {
-  const std::uint64_t wanted =
-      options_.count == 0 ? kBatchRecords : options_.count - result_.records;
-  if (row_bytes_ == 0 || wanted >= kBatchRecords) return rows_;
-  return std::span(rows_).first(std::min(wanted * row_bytes_, rows_.size()));
 }
 
 bool Loop::take(const Batch& batch) {
@@ -135,7 +119,7 @@ bool Loop::take(const Batch& batch) {
       break;
   }
   return take_records({.first = batch.first,
-                       .bytes = std::span(rows_).first(batch.count * batch.row_bytes),
+                       .bytes = source_.rows(),
                        .record_bytes = batch.row_bytes,
                        .schema = schema_,
                        .description = description_,
@@ -145,7 +129,7 @@ bool Loop::take(const Batch& batch) {
 bool Loop::take_state(const Batch& batch) {
   if (!handlers_.on_state) return true;
   for (std::size_t i = 0; i < batch.count; ++i) {
-    const auto entry = std::span(rows_).subspan(i * batch.row_bytes, batch.row_bytes);
+    const auto entry = source_.rows().subspan(i * batch.row_bytes, batch.row_bytes);
     if (!check(handlers_.on_state(entry))) return false;
   }
   return true;
@@ -202,8 +186,6 @@ bool Loop::take_event(const Event& event) {
   if (event.kind == EventKind::kSession || event.kind == EventKind::kReset) {
     schema_ = event.schema_name;
     description_ = event.schema;
-    row_bytes_ = event.record_bytes;
-    rows_.resize(kBatchRecords * row_bytes_);
     print_schema_note(event.schema_note);
     if (event.kind == EventKind::kSession && !event.text.empty()) {
       say(LogEntry{LogLevel::kWarning, "no-place", event.text});

@@ -54,12 +54,6 @@ class Reader {
   std::uint64_t due_ns_ = 0;
 };
 
-BusReading without_ring(BusReading reading, const absl::Status& why) {
-  reading.ring = why;
-  reading.publisher = why;
-  return reading;
-}
-
 }  // namespace
 
 absl::StatusOr<OtherUser> OtherUser::start(uid_t user, BusParts parts) {
@@ -100,27 +94,25 @@ std::vector<BusReading> OtherUser::read(std::uint64_t now_ns) const {
   const std::vector<std::string> directories = wanted_directories();
   const auto newest = readings_.newest();
   const bool is_old = newest != nullptr && now_ns > newest->made_ns + kOtherOldNs;
-  const absl::Status not_yet = make_error(Errc::kNotFound, "this bus has not been read yet");
   const absl::Status too_slow = make_error(
       Errc::kTimedOut,
       "reading the buses of this user takes longer than 10 s: a publisher or file system "
       "of that user is slow or does not respond");
   std::vector<BusReading> readings;
   for (const std::string& directory : directories) {
-    std::optional<BusReading> found;
+    BusReading& reading = readings.emplace_back();
+    reading.directory = directory;
+    absl::Status why = make_error(Errc::kNotFound, "this bus has not been read yet");
     if (newest != nullptr) {
       const auto read = std::ranges::find(newest->value, directory, &BusReading::directory);
-      if (read != newest->value.end()) found = *read;
+      if (read != newest->value.end()) {
+        reading = *read;
+        why = is_old ? too_slow : absl::OkStatus();
+      }
     }
-    if (!found) {
-      BusReading& reading = readings.emplace_back();
-      reading.directory = directory;
-      reading = without_ring(std::move(reading), not_yet);
-    } else if (is_old) {
-      readings.push_back(without_ring(*std::move(found), too_slow));
-    } else {
-      readings.push_back(*std::move(found));
-    }
+    if (why.ok()) continue;
+    reading.ring = why;
+    reading.publisher = why;
   }
   return readings;
 }

@@ -9,6 +9,7 @@
 #include "monitor/bus_monitor.h"
 #include "monitor/json_text.h"
 #include "monitor/time_text.h"
+#include "monitor/view/record_content.h"
 #include "monitor/view/view_books.h"
 #include "monitor/view/view_quotes.h"
 #include "monitor/view/view_records.h"
@@ -20,7 +21,7 @@
 namespace lapwing {
 namespace {
 
-constexpr std::size_t kBatchRecords = 1024;
+constexpr std::size_t kAllRows = std::numeric_limits<std::size_t>::max();
 constexpr std::uint32_t kConflatedKeysMax = 4096;
 
 // kNoSequence: it has no ring now, or no record yet.
@@ -106,7 +107,7 @@ absl::Status BusView::follow() {
     // Once it is due, the rest of what belongs together is waited for.
     const std::uint64_t until_ns =
         monotonic_ns() < due_ns_ ? due_ns_ : after_ns(due_ns_, kViewIntervalNs);
-    const Result<Batch> batch = source_->read(room(), Deadline::at_monotonic_ns(until_ns));
+    const Result<Batch> batch = source_->read(rows_wanted(), Deadline::at_monotonic_ns(until_ns));
     if (const absl::Status taken = take(batch); !taken.ok()) return taken;
     if (is_due()) publish();
   }
@@ -178,9 +179,8 @@ absl::StatusOr<RecordSource> BusView::open() {
 }
 
 // What is published belongs together: once it is due, record by record until it does.
-std::span<std::byte> BusView::room() {
-  if (monotonic_ns() < due_ns_ || content_->is_settled()) return rows_;
-  return std::span(rows_).first(std::min(record_bytes_, rows_.size()));
+std::size_t BusView::rows_wanted() const {
+  return monotonic_ns() < due_ns_ || content_->is_settled() ? kAllRows : 1;
 }
 
 bool BusView::is_due() const {
@@ -191,16 +191,10 @@ bool BusView::is_due() const {
 
 absl::Status BusView::take(const Result<Batch>& read) {
   const Batch& batch = *read;
-  if (read == Errc::kTooSmall) {
-    rows_.resize(kBatchRecords * batch.row_bytes);
-    record_bytes_ = batch.row_bytes;
-    return absl::OkStatus();
-  }
   if (!read.ok()) {
     return came_to_nothing(read.error()) ? absl::OkStatus() : source_->status();
   }
-  const auto rows =
-      std::span(rows_).first(std::min(rows_.size(), batch.count * std::size_t{batch.row_bytes}));
+  const std::span<const std::byte> rows = source_->rows();
   switch (batch.kind) {
     case ItemKind::kEvent:
       take_event(*batch.event);
@@ -225,8 +219,6 @@ void BusView::take_event(const Event& event) {
   was_live_ |= event.kind == EventKind::kLive;
   if (event.kind != EventKind::kSession && event.kind != EventKind::kReset) return;
   schema_ = event.schema_name;
-  record_bytes_ = event.record_bytes;
-  rows_.resize(kBatchRecords * record_bytes_);
   is_another_ = is_another_bus();
 }
 
@@ -247,10 +239,7 @@ std::string BusView::message(const std::string& instrument) {
   if (content_ != nullptr) {
     content_->add_to(message, instrument);
   } else {
-    message["instruments"] = nlohmann::ordered_json::array();
-    message["instruments_total"] = 0;
-    message["book"] = nullptr;
-    message["trades"] = nlohmann::ordered_json::array();
+    RecordContent::add_no_book(message);
     message["records"] = nullptr;
     message["quotes"] = nullptr;
   }

@@ -84,7 +84,7 @@ class BusView {
   absl::StatusOr<RecordSource> open();
   absl::Status take(const Result<Batch>& read);
   void take_event(const Event& event);
-  std::span<std::byte> room();
+  std::size_t rows_wanted() const;
   bool is_due() const;
   void publish();
   std::string message(const std::string& instrument);
@@ -105,8 +105,6 @@ class BusView {
   OnGap on_gap_ = OnGap::kFill;
   std::optional<RecordSource> source_;
   std::unique_ptr<ViewContent> content_;
-  std::vector<std::byte> rows_;
-  std::size_t record_bytes_ = 0;
   ViewPlace place_;
   ViewPlace published_;
   std::uint64_t due_ns_ = 0;

@@ -21,6 +21,9 @@ class RecordContent : public ViewContent {
   bool is_settled() const final { return true; }
   Sequence sequence() const final { return sequence_; }
 
+  // The keys of a message that are of books, all without one.
+  static void add_no_book(nlohmann::ordered_json& message);
+
  protected:
   // `sequence` is kNoSequence for a record of a state that does not say.
   virtual absl::Status put(Sequence sequence, std::span<const std::byte> record) = 0;
@@ -31,8 +34,6 @@ class RecordContent : public ViewContent {
   // Null: the records are not described.
   const std::shared_ptr<const Schema>& description() const { return description_; }
   nlohmann::ordered_json record_json(Sequence sequence, std::span<const std::byte> record) const;
-  // The keys of a message that are of books, all without one.
-  static void add_no_book(nlohmann::ordered_json& message);
 
  private:
   std::shared_ptr<const Schema> description_;
