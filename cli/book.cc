@@ -373,9 +373,9 @@ bool Book::use_ring_alone() {
 
 int Book::run() {
   if (!options_.at.empty() && options_.follow.on_gap == "snapshot") {
-    return fail(make_error(Errc::kInvalidArgument,
-                           "--at needs every record, and --on-gap snapshot passes over some: leave "
-                           "one of them out"));
+    return fail_usage(
+        "--at needs every record, and --on-gap snapshot passes over some: leave "
+        "one of them out");
   }
   catch_stop_signals();
   FollowResult result = follow_bus();

@@ -8,7 +8,6 @@
 #include "cli/exit_codes.h"
 #include "cli/help/command_tree.h"
 #include "cli/help/completion.h"
-#include "lapwing/error.h"
 
 namespace lapwing::cli {
 namespace {
@@ -23,7 +22,7 @@ constexpr char kCompletionAbout[] =
 int print_completion(const CLI::App& app, const std::string& shell) {
   const ProgramText program = text_of(app);
   if (shell.empty()) {
-    return fail(make_error(Errc::kInvalidArgument, "for which shell: bash, zsh or fish?"));
+    return fail_usage("for which shell: bash, zsh or fish?");
   }
   if (shell == "bash") {
     std::cout << bash_completion(program);

@@ -78,7 +78,7 @@ void print_cursor(const std::string& path, const CursorContents& contents) {
 
 int show_cursors(const CursorsOptions& options) {
   if (options.paths.empty()) {
-    return fail(make_error(Errc::kInvalidArgument, "cursors needs the PATH of a cursor, or more"));
+    return fail_usage("cursors needs the PATH of a cursor, or more");
   }
   PosixDisk disk;
   Json cursors = Json::array();

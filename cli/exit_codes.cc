@@ -23,4 +23,8 @@ int fail(const absl::Status& status) {
   return exit_code_for(errc_of(status));
 }
 
+int fail_usage(const std::string& why) {
+  return fail(make_error(Errc::kInvalidArgument, why));
+}
+
 }  // namespace lapwing::cli

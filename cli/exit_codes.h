@@ -65,5 +65,7 @@ std::string exit_codes_help();
 
 // Prints "lapwing: <message>" on standard error and returns the exit code that fits.
 int fail(const absl::Status& status);
+// For wrong arguments.
+int fail_usage(const std::string& why);
 
 }  // namespace lapwing::cli

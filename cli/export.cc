@@ -121,9 +121,7 @@ absl::Status Export::write(const RecordBatch& batch) {
 
 int Export::run() {
   if (options_.last != kNoSequence && options_.first > options_.last) {
-    return fail(
-        make_error(Errc::kInvalidArgument,
-                   absl::StrCat("--first ", options_.first, " is after --last ", options_.last)));
+    return fail_usage(absl::StrCat("--first ", options_.first, " is after --last ", options_.last));
   }
   const FollowOptions follow_options_now = follow_options(options_);
   absl::StatusOr<RecordSource> source = open_source(follow_options_now, "export");

@@ -296,8 +296,7 @@ int show_info(const InfoOptions& options) {
     return show_channels(options.channel, options.json);
   }
   if (options.bus.empty()) {
-    return fail(make_error(Errc::kInvalidArgument,
-                           "info needs one of --bus DIR, --channel PATH or --channels"));
+    return fail_usage("info needs one of --bus DIR, --channel PATH or --channels");
   }
   const absl::StatusOr<BusStatus> bus = gather(options.bus);
   if (!bus.ok()) return fail(bus.status());

@@ -244,9 +244,7 @@ int Echo::run() {
 
 int run_ping(const PingOptions& options) {
   if (options.place.listen.empty() == options.place.connect.empty()) {
-    return fail(
-        make_error(Errc::kInvalidArgument,
-                   "ping needs the PATH to ping, or --listen PATH on the side that answers"));
+    return fail_usage("ping needs the PATH to ping, or --listen PATH on the side that answers");
   }
   return options.place.listens() ? Echo(options).run() : Ping(options).run();
 }

@@ -1,4 +1,6 @@
 // lapwing pipe: standard input to standard output, through a channel.
+#include "cli/pipe.h"
+
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -11,9 +13,6 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/option_checks.h"
-#include "cli/pipe_options.h"
-#include "cli/pipe_receive.h"
-#include "cli/pipe_send.h"
 #include "cli/say.h"
 #include "cli/standard_streams.h"
 #include "cli/stop_signal.h"

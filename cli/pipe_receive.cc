@@ -1,4 +1,4 @@
-#include "cli/pipe_receive.h"
+#include "cli/pipe.h"
 
 #include <span>
 

@@ -1,4 +1,4 @@
-#include "cli/pipe_send.h"
+#include "cli/pipe.h"
 
 #include <poll.h>
 #include <unistd.h>

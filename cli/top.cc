@@ -230,8 +230,7 @@ class Watch {
 
 int watch(const TopOptions& options) {
   if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) {
-    return fail(
-        make_error(Errc::kInvalidArgument, "top needs a terminal; --once and --json need none"));
+    return fail_usage("top needs a terminal; --once and --json need none");
   }
   absl::StatusOr<MachineMonitor> monitor = start_monitor(options);
   if (!monitor.ok()) return fail(monitor.status());

@@ -1,0 +1,131 @@
+// `lapwing pipe`: its options, its counts, and its two sides.
+//
+// Thread safety: one thread. A side borrows all it is given.
+#pragma once
+
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "cli/channel_options.h"
+#include "cli/channel_wait.h"
+#include "cli/line_reader.h"
+#include "cli/message_writer.h"
+#include "lapwing/channel.h"
+#include "lapwing/consumer.h"
+#include "lapwing/error.h"
+#include "lapwing/producer.h"
+
+namespace lapwing::cli {
+
+struct PipeOptions {
+  ChannelPlace place;
+  ChannelChoice channel;
+  bool send = false;
+  bool receive = false;
+  std::string messages = "raw";
+  std::uint32_t type = 0;
+  bool show_types = false;
+  bool shapes_messages = false;  // sizes or type were given: the sender's to say
+  bool summary = false;
+
+  bool sends() const { return send || (!receive && !place.listens()); }
+  bool by_line() const { return messages == "lines"; }
+};
+
+struct PipeTally {
+  std::uint64_t peers = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;   // of messages
+  std::uint64_t lost = 0;    // sent, and not taken by a peer that has gone
+  ChannelCounters counters;  // of all peers together
+
+  void add(const ChannelCounters& of_one) {
+    counters.full_waits += of_one.full_waits;
+    counters.empty_waits += of_one.empty_waits;
+    counters.sleeps += of_one.sleeps;
+    counters.wakes += of_one.wakes;
+  }
+};
+
+// Ends of a pipe that are the other side's doing: with --keep the next peer is served.
+inline bool is_end_of_peer(const absl::Status& status) {
+  return errc_of(status) == Errc::kPeerGone || errc_of(status) == Errc::kCorrupt;
+}
+
+// A channel onto standard output.
+//
+// Messages are written from the sender's memory and released once they are written. So every message
+// that the sender counts as taken is in standard output.
+class PipeReceiver {
+ public:
+  PipeReceiver(const PipeOptions& options, PipeTally& tally)
+      : options_(options),
+        tally_(tally),
+        writer_(STDOUT_FILENO, options.by_line(), options.show_types) {}
+
+  // Receives from this peer until it closes, or a stop is requested. Errors: kPeerGone (it ended
+  // without closing), kCorrupt, and those of standard output.
+  absl::Status run(ChannelConsumer& consumer, ChannelWait& wait);
+
+ private:
+  absl::Status receive_all();
+  Result<std::size_t> next_batch();
+  absl::Status write(std::size_t count);
+  absl::Status ended(Errc result);
+
+  const PipeOptions& options_;
+  PipeTally& tally_;
+  MessageWriter writer_;
+  ChannelConsumer* consumer_ = nullptr;
+  ChannelWait* wait_ = nullptr;
+  bool output_closed_ = false;
+  std::uint64_t received_ = 0;  // messages, from this peer
+  std::array<Message, kMessagesPerWrite> batch_;
+};
+
+// Standard input into a channel.
+//
+// Input is committed before anything is waited for, so nothing is held back while the input is
+// silent. It ends only when the other side has taken everything.
+class PipeSender {
+ public:
+  PipeSender(const PipeOptions& options, PipeTally& tally) : options_(options), tally_(tally) {}
+
+  // Sends to this peer until the input has ended and everything was taken, or a stop is requested.
+  // The peer's going is kPeerGone or kCorrupt: what was not yet sent is kept, for the next one.
+  // Errors: kLimit (a line is longer than a message can be), kSystem (standard input).
+  absl::Status run(ChannelProducer& producer, ChannelWait& wait);
+
+  // Whether there is nothing more to send.
+  bool is_done() const { return at_end_ && !has_line(); }
+  std::size_t unsent_bytes() const { return lines_ ? lines_->unread() : 0; }
+
+ private:
+  absl::Status send_all();
+  absl::Status send_raw();
+  absl::Status send_lines();
+  absl::Status send_read_lines();
+  Result<std::span<std::byte>> await_room(std::size_t size);
+  absl::Status await_input();
+  absl::Status drain();
+  absl::Status peer_ended();
+  absl::Status too_long(const std::string& bytes) const;
+  bool has_line() const { return lines_ && lines_->unread() > 0; }
+
+  const PipeOptions& options_;
+  PipeTally& tally_;
+  ChannelProducer* producer_ = nullptr;
+  ChannelWait* wait_ = nullptr;
+  std::optional<LineReader> lines_;
+  bool at_end_ = false;     // of the input
+  std::uint64_t sent_ = 0;  // messages, to this peer
+};
+
+}  // namespace lapwing::cli
