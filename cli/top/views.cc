@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,9 @@ Cell number_cell(std::uint64_t number) {
 }
 Cell short_cell(double number) {
   return {short_number(number), number};
+}
+Cell seconds_cell(std::uint64_t ns) {
+  return {seconds_text(ns), static_cast<double>(ns)};
 }
 Cell no_cell() {
   return {"-", -1};
@@ -66,94 +70,125 @@ int rank_of(const BusReading& bus) {
   return is_ill ? 0 : 1;
 }
 
-Row bus_row(const BusReading& bus, const RateTrails& trails, bool in_ascii) {
-  Row row;
-  row.key = bus.directory;
-  const auto trail = trails.find(bus.directory);
-  const std::string line =
-      trail == trails.end() ? std::string() : sparkline(trail->second, in_ascii);
+// A cell of a row, and its column.
+struct Field {
+  Column column;
+  Cell cell;
+};
+using Fields = std::vector<Field>;
+
+// `fields` of any thing: the columns are the same for all.
+Table table_with(const Fields& fields) {
+  std::vector<Column> columns;
+  for (const Field& field : fields) columns.push_back(field.column);
+  return Table(std::move(columns));
+}
+
+Row row_of(const Fields& fields, std::string key, bool is_bad) {
+  Row row{.cells = {}, .key = std::move(key), .is_bad = is_bad};
+  for (const Field& field : fields) row.cells.push_back(field.cell);
+  return row;
+}
+
+Fields bus_fields(const BusReading& bus, const std::string& trail) {
   const bool has_ring = bus.ring.ok();
   const RingStatus ring = bus.ring.value_or(RingStatus());
-  row.is_bad = !bus.runs() || is_bad(ring) || !bus.publisher.ok();
-  Cell count = no_cell();
-  Cell lost = no_cell();
-  Cell delay = no_cell();
-  if (has_ring && bus.publisher.ok()) {
-    std::size_t attached = 0;
-    std::uint64_t sum = 0;
-    std::uint64_t longest = 0;
+  std::size_t attached = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t longest = 0;
+  const bool has_counts = has_ring && bus.publisher.ok();
+  if (has_counts) {
     for (const SubscriberStatus& subscriber : bus.publisher->subscribers) {
       if (!subscriber.is_missing()) ++attached;
-      sum += subscriber.lost;
+      lost += subscriber.lost;
       longest = std::max(longest, subscriber.observed.delay_ns);
     }
-    count = number_cell(attached);
-    lost = number_cell(sum);
-    if (attached > 0) delay = {seconds_text(longest), static_cast<double>(longest)};
   }
-  row.cells = {text_cell(bus.label),
-               text_cell(bus.is_unanswered() ? "no answer"
-                         : has_ring          ? bus.state_text()
-                                             : "no ring"),
-               has_ring ? short_cell(bus.rate) : no_cell(),
-               {line, 0},
-               has_ring ? number_cell(ring.head) : no_cell(),
-               has_ring ? number_cell(ring.records_after(ring.archived)) : no_cell(),
-               has_ring ? number_cell(ring.records_after(ring.durable)) : no_cell(),
-               text_cell(has_ring ? journal_text(ring) : "-"),
-               count,
-               delay,
-               lost,
-               has_ring ? number_cell(ring.publisher_pid) : no_cell(),
-               text_cell(bus.directory)};
-  return row;
+  const char* const state = has_ring ? bus.state_text() : "no ring";
+  const auto of_ring = [&](std::uint64_t number) {
+    return has_ring ? number_cell(number) : no_cell();
+  };
+  return {
+      {{"bus", 0, false}, text_cell(bus.label)},
+      {{"state", 0, false}, text_cell(bus.is_unanswered() ? "no answer" : state)},
+      {{"rate", 1, true}, has_ring ? short_cell(bus.rate) : no_cell()},
+      {{"", 8, false}, {trail, 0}},
+      {{"head", 3, true}, of_ring(ring.head)},
+      {{"unarchived", 6, true}, of_ring(ring.records_after(ring.archived))},
+      {{"undurable", 4, true}, of_ring(ring.records_after(ring.durable))},
+      {{"journal", 2, false}, text_cell(has_ring ? journal_text(ring) : "-")},
+      {{"readers", 5, true}, has_counts ? number_cell(attached) : no_cell()},
+      {{"delay", 2, true}, attached > 0 ? seconds_cell(longest) : no_cell()},
+      {{"lost", 1, true}, has_counts ? number_cell(lost) : no_cell()},
+      {{"pid", 7, true}, of_ring(ring.publisher_pid)},
+      {{"directory", 9, false}, text_cell(bus.directory)},
+  };
 }
 
-Row subscriber_row(const BusReading& bus, const SubscriberStatus& status) {
+Fields subscriber_fields(const std::string& bus, const SubscriberStatus& status) {
   const Observed& observed = status.observed;
-  Row row;
-  row.key = absl::StrCat(bus.directory, "/", status.pid, "/", status.connected_wall_ns);
-  row.is_bad = status.needs_operator();
   const bool is_known = !status.is_missing();  // how far it is behind
-  const std::string delay = seconds_text(observed.delay_ns);
+  Cell delay = seconds_cell(observed.delay_ns);
+  if (observed.delay_is_longer) delay.text = ">" + delay.text;
   const bool has_ages = observed.recent_latency && observed.recent_latency->age_ns.count() > 0;
   const std::uint64_t p99_ns = has_ages ? observed.recent_latency->age_ns.percentile(0.99) : 0;
-  row.cells = {
-      text_cell(status.name),
-      text_cell(is_known ? status.state_text() : "MISSING"),
-      is_known ? number_cell(observed.lag) : no_cell(),
-      is_known ? Cell{observed.delay_is_longer ? ">" + delay : delay,
-                      static_cast<double>(observed.delay_ns)}
-               : no_cell(),
-      is_known ? Cell{absl::StrFormat("%+.0f", observed.lag_rate), observed.lag_rate} : no_cell(),
-      has_ages ? Cell{short_time(p99_ns), static_cast<double>(p99_ns)} : no_cell(),
-      number_cell(status.position),
-      number_cell(status.gaps),
-      number_cell(status.lost),
-      number_cell(status.filled),
-      text_cell(status.wait ? name_of(*status.wait) : "-"),
-      number_cell(status.pid),
-      number_cell(status.uid),
-      text_cell(bus.label)};
-  return row;
+  const Cell lag_rate{absl::StrFormat("%+.0f", observed.lag_rate), observed.lag_rate};
+  return {
+      {{"subscriber", 0, false}, text_cell(status.name)},
+      {{"state", 0, false}, text_cell(is_known ? status.state_text() : "MISSING")},
+      {{"lag", 0, true}, is_known ? number_cell(observed.lag) : no_cell()},
+      {{"delay", 1, true}, is_known ? delay : no_cell()},
+      {{"lag/s", 6, true}, is_known ? lag_rate : no_cell()},
+      {{"p99", 4, true},
+       has_ages ? Cell{short_time(p99_ns), static_cast<double>(p99_ns)} : no_cell()},
+      {{"position", 4, true}, number_cell(status.position)},
+      {{"gaps", 5, true}, number_cell(status.gaps)},
+      {{"lost", 2, true}, number_cell(status.lost)},
+      {{"filled", 7, true}, number_cell(status.filled)},
+      {{"wait", 8, false}, text_cell(status.wait ? name_of(*status.wait) : "-")},
+      {{"pid", 3, true}, number_cell(status.pid)},
+      {{"uid", 9, true}, number_cell(status.uid)},
+      {{"bus", 8, false}, text_cell(bus)},
+  };
 }
 
-Row checkpoint_row(const BusReading& bus, const CheckpointStatus& checkpoint,
-                   std::uint64_t now_wall_ns) {
-  Row row;
-  row.key = absl::StrCat(bus.directory, "/", checkpoint.fold);
-  row.is_bad = !checkpoint.usable.ok();
+Fields checkpoint_fields(const BusReading& bus, const CheckpointStatus& checkpoint,
+                         std::uint64_t now_wall_ns) {
   const bool is_known = checkpoint.usable.ok();
   const std::uint64_t age_ns = now_wall_ns - std::min(now_wall_ns, checkpoint.written_wall_ns);
-  row.cells = {text_cell(bus.label),
-               text_cell(checkpoint.fold),
-               number_cell(checkpoint.as_of),
-               bus.ring.ok() ? number_cell(bus.ring->records_after(checkpoint.as_of)) : no_cell(),
-               is_known ? Cell{seconds_text(age_ns), static_cast<double>(age_ns)} : no_cell(),
-               is_known ? number_cell(checkpoint.entries) : no_cell(),
-               is_known ? number_cell(checkpoint.bytes) : no_cell(),
-               text_cell(is_known ? "" : std::string(checkpoint.usable.message()))};
-  return row;
+  return {
+      {{"bus", 0, false}, text_cell(bus.label)},
+      {{"fold", 0, false}, text_cell(checkpoint.fold)},
+      {{"as of", 1, true}, number_cell(checkpoint.as_of)},
+      {{"behind", 0, true},
+       bus.ring.ok() ? number_cell(bus.ring->records_after(checkpoint.as_of)) : no_cell()},
+      {{"age", 0, true}, is_known ? seconds_cell(age_ns) : no_cell()},
+      {{"entries", 3, true}, is_known ? number_cell(checkpoint.entries) : no_cell()},
+      {{"bytes", 2, true}, is_known ? number_cell(checkpoint.bytes) : no_cell()},
+      {{"why it cannot be used", 4, false}, text_cell(std::string(checkpoint.usable.message()))},
+  };
+}
+
+Fields event_fields(const std::string& bus, const EventInfoFrame& event) {
+  return {{{"time", 1, false}, text_cell(time_text(event.wall_ns).substr(0, 23))},
+          {{"bus", 2, false}, text_cell(bus)},
+          {{"what happened", 0, false}, text_cell(sentence_of(event))}};
+}
+
+Fields channel_fields(const std::string& path, const ChannelDirectionStatus& direction,
+                      const std::string& stopped) {
+  const std::optional<pid_t> receiver = direction.receiver;
+  return {
+      {{"channel", 0, false}, text_cell(path)},
+      {{"sender", 1, true}, number_cell(static_cast<std::uint64_t>(direction.sender))},
+      {{"receiver", 2, true},
+       receiver ? number_cell(static_cast<std::uint64_t>(*receiver)) : text_cell("gone")},
+      {{"sent", 3, true}, number_cell(direction.sent.messages)},
+      {{"in flight", 0, true}, number_cell(direction.in_flight.messages)},
+      {{"bytes", 4, true}, number_cell(direction.in_flight.frame_bytes)},
+      {{"capacity", 5, true}, number_cell(direction.capacity)},
+      {{"stopped", 1, false}, text_cell(stopped)},
+  };
 }
 
 }  // namespace
@@ -183,119 +218,71 @@ std::string short_time(std::uint64_t ns) {
 }
 
 Table bus_table(const MachineReading& reading, const RateTrails& trails, bool in_ascii) {
-  Table table({{"bus", 0, false},
-               {"state", 0, false},
-               {"rate", 1, true},
-               {"", 8, false},
-               {"head", 3, true},
-               {"unarchived", 6, true},
-               {"undurable", 4, true},
-               {"journal", 2, false},
-               {"readers", 5, true},
-               {"delay", 2, true},
-               {"lost", 1, true},
-               {"pid", 7, true},
-               {"directory", 9, false}});
+  Table table = table_with(bus_fields(BusReading(), ""));
   std::vector<const BusReading*> buses;
   for (const BusReading& bus : reading.buses) buses.push_back(&bus);
   std::ranges::stable_sort(buses, {}, [](const BusReading* bus) { return rank_of(*bus); });
-  for (const BusReading* bus : buses) table.add(bus_row(*bus, trails, in_ascii));
+  for (const BusReading* bus : buses) {
+    const auto trail = trails.find(bus->directory);
+    const std::string line = trail == trails.end() ? "" : sparkline(trail->second, in_ascii);
+    const bool is_ill = !bus->runs() || is_bad(*bus->ring) || !bus->publisher.ok();
+    table.add(row_of(bus_fields(*bus, line), bus->directory, is_ill));
+  }
   return table;
 }
 
 Table subscriber_table(const MachineReading& reading, const std::string& directory) {
-  Table table({{"subscriber", 0, false},
-               {"state", 0, false},
-               {"lag", 0, true},
-               {"delay", 1, true},
-               {"lag/s", 6, true},
-               {"p99", 4, true},
-               {"position", 4, true},
-               {"gaps", 5, true},
-               {"lost", 2, true},
-               {"filled", 7, true},
-               {"wait", 8, false},
-               {"pid", 3, true},
-               {"uid", 9, true},
-               {"bus", 8, false}});
+  Table table = table_with(subscriber_fields("", {}));
   for (const BusReading& bus : reading.buses) {
     if ((!directory.empty() && bus.directory != directory) || !bus.publisher.ok()) continue;
-    for (const SubscriberStatus& subscriber : bus.publisher->subscribers) {
-      table.add(subscriber_row(bus, subscriber));
+    for (const SubscriberStatus& one : bus.publisher->subscribers) {
+      table.add(row_of(subscriber_fields(bus.label, one),
+                       absl::StrCat(bus.directory, "/", one.pid, "/", one.connected_wall_ns),
+                       one.needs_operator()));
     }
   }
   return table;
 }
 
 Table checkpoint_table(const MachineReading& reading) {
-  Table table({{"bus", 0, false},
-               {"fold", 0, false},
-               {"as of", 1, true},
-               {"behind", 0, true},
-               {"age", 0, true},
-               {"entries", 3, true},
-               {"bytes", 2, true},
-               {"why it cannot be used", 4, false}});
+  Table table = table_with(checkpoint_fields(BusReading(), CheckpointStatus(), 0));
   for (const BusReading& bus : reading.buses) {
     for (const CheckpointStatus& checkpoint : bus.checkpoints) {
-      table.add(checkpoint_row(bus, checkpoint, reading.wall_ns));
+      table.add(row_of(checkpoint_fields(bus, checkpoint, reading.wall_ns),
+                       absl::StrCat(bus.directory, "/", checkpoint.fold), !checkpoint.usable.ok()));
     }
   }
   return table;
 }
 
 Table event_table(const MachineReading& reading) {
-  Table table({{"time", 1, false}, {"bus", 2, false}, {"what happened", 0, false}});
-  struct Place {
-    const BusReading* bus;
-    const EventInfoFrame* event;
-  };
-  std::vector<Place> places;
+  Table table = table_with(event_fields("", {}));
+  std::vector<std::pair<const EventInfoFrame*, const BusReading*>> events;
   for (const BusReading& bus : reading.buses) {
-    for (const EventInfoFrame& event : bus.events) places.push_back({&bus, &event});
+    for (const EventInfoFrame& event : bus.events) events.emplace_back(&event, &bus);
   }
-  std::ranges::stable_sort(places, std::greater(),
-                           [](const Place& place) { return place.event->wall_ns; });
-  for (const auto& [bus, event] : places) {
-    Row row;
-    row.key = absl::StrCat(bus->directory, "/", event->wall_ns, "/", event->number);
-    row.is_bad = is_bad(*event);
-    row.cells = {text_cell(time_text(event->wall_ns).substr(0, 23)), text_cell(bus->label),
-                 text_cell(sentence_of(*event))};
-    table.add(std::move(row));
+  std::ranges::stable_sort(events, std::greater(),
+                           [](const auto& entry) { return entry.first->wall_ns; });
+  for (const auto& [event, bus] : events) {
+    table.add(row_of(event_fields(bus->label, *event),
+                     absl::StrCat(bus->directory, "/", event->wall_ns, "/", event->number),
+                     is_bad(*event)));
   }
   return table;
 }
 
 Table channel_table(const absl::StatusOr<ChannelList>& channels) {
-  Table table({{"channel", 0, false},
-               {"sender", 1, true},
-               {"receiver", 2, true},
-               {"sent", 3, true},
-               {"in flight", 0, true},
-               {"bytes", 4, true},
-               {"capacity", 5, true},
-               {"stopped", 1, false}});
+  Table table = table_with(channel_fields("", {}, ""));
   if (!channels.ok()) return table;
   for (const ChannelStatus& channel : channels->channels) {
+    std::string stopped;
+    for (const ChannelSideStatus& side : channel.sides) {
+      if (side.stopped) absl::StrAppend(&stopped, stopped.empty() ? "" : " ", side.pid);
+    }
     for (const ChannelDirectionStatus& direction : channel.directions) {
-      Row row;
-      std::string stopped;
-      for (const ChannelSideStatus& side : channel.sides) {
-        if (side.stopped) absl::StrAppend(&stopped, stopped.empty() ? "" : " ", side.pid);
-      }
-      row.key = absl::StrCat(channel.connection_id.hex(), "/", direction.sender);
-      row.is_bad = !stopped.empty();
-      row.cells = {text_cell(channel.path),
-                   number_cell(static_cast<std::uint64_t>(direction.sender)),
-                   direction.receiver ? number_cell(static_cast<std::uint64_t>(*direction.receiver))
-                                      : text_cell("gone"),
-                   number_cell(direction.sent.messages),
-                   number_cell(direction.in_flight.messages),
-                   number_cell(direction.in_flight.frame_bytes),
-                   number_cell(direction.capacity),
-                   text_cell(stopped)};
-      table.add(std::move(row));
+      table.add(row_of(channel_fields(channel.path, direction, stopped),
+                       absl::StrCat(channel.connection_id.hex(), "/", direction.sender),
+                       !stopped.empty()));
     }
   }
   return table;
