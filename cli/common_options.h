@@ -4,6 +4,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,21 @@ inline void add_users_option(CLI::App& command, std::vector<std::string>& users)
           "also show buses of USER (name, number or `all`); default: only your own and root's")
       ->check(parsed_by([](const std::string& text) { return parse_watched_users({text}); }))
       ->type_name("USER");
+}
+
+// --bus and --user of the commands that watch several buses.
+inline void add_buses_options(CLI::App& command, std::vector<std::string>& buses,
+                              std::vector<std::string>& users) {
+  command.add_option("--bus", buses, "directory of a bus; default: all buses shown (see --user)")
+      ->type_name("DIR");
+  add_users_option(command, users);
+}
+
+inline void add_interval_option(CLI::App& command, std::uint64_t& interval_ns) {
+  command.add_option("--interval", interval_ns, "between two readings")
+      ->transform(as_duration_ns())
+      ->type_name("DURATION")
+      ->default_str("1s");
 }
 
 // `what` is what is waited for: "records".

@@ -80,12 +80,14 @@ absl::StatusOr<ExpectedSubscriber> parse_expected(const std::string& text) {
   return ExpectedSubscriber{text.substr(0, colon), text.substr(colon + 1)};
 }
 
+// Parses each text once, even if it is repeated.
 template <typename Value>
 absl::StatusOr<std::vector<Value>> parse_each(const std::vector<std::string>& texts,
                                               const auto& parse) {
   std::vector<Value> values;
-  for (const std::string& text : texts) {
-    absl::StatusOr<Value> value = parse(text);
+  for (auto text = texts.begin(); text != texts.end(); ++text) {
+    if (std::find(texts.begin(), text, *text) != text) continue;
+    absl::StatusOr<Value> value = parse(*text);
     if (!value.ok()) return value.status();
     values.push_back(*std::move(value));
   }
@@ -243,11 +245,7 @@ int serve(const ServeOptions& given) {
 
 void add_serve(CLI::App& app, Run& run) {
   const auto [command, options] = add_command(app, run, "serve", kServeAbout, serve);
-  command
-      .add_option("--bus", options.buses,
-                  "directory of a bus; default: all buses shown (see --user)")
-      ->type_name("DIR");
-  add_users_option(command, options.users);
+  add_buses_options(command, options.buses, options.users);
   command
       .add_option("--expect", options.expected,
                   "a subscriber that must be attached; a metric reports if it is not")
@@ -269,10 +267,7 @@ void add_serve(CLI::App& app, Run& run) {
   command.add_option("--tls-cert", options.tls_certificate, "certificate chain, PEM")
       ->type_name("FILE");
   command.add_option("--tls-key", options.tls_key, "its private key, PEM")->type_name("FILE");
-  command.add_option("--interval", options.interval_ns, "between two readings")
-      ->transform(as_duration_ns())
-      ->type_name("DURATION")
-      ->default_str("1s");
+  add_interval_option(command, options.interval_ns);
   add_config_option(command);
 }
 

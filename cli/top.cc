@@ -249,15 +249,8 @@ int run_top(const TopOptions& options) {
 
 void add_top(CLI::App& app, Run& run) {
   const auto [command, options] = add_command(app, run, "top", kTopAbout, run_top);
-  command
-      .add_option("--bus", options.buses,
-                  "directory of a bus; default: all buses shown (see --user)")
-      ->type_name("DIR");
-  add_users_option(command, options.users);
-  command.add_option("--interval", options.interval_ns, "between two readings")
-      ->transform(as_duration_ns())
-      ->type_name("DURATION")
-      ->default_str("1s");
+  add_buses_options(command, options.buses, options.users);
+  add_interval_option(command, options.interval_ns);
   command.add_flag("--once", options.once, "print one reading, after one interval");
   command.add_flag("--json", options.json, "print JSON, a line for each reading");
 }

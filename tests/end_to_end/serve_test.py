@@ -328,8 +328,9 @@ class Metrics(ServeTest):
     def test_a_bus_and_its_subscribers_are_there(self):
         bus, _ = self.publish("es")
         reader = self.start("reader", "tail", "--bus", bus, "--format", "none")
-        self.serve("--bus", bus, "--expect", "es:away")
+        self.serve("--bus", bus, "--expect", "es:away", "--expect", "es:away")
         self.until("a subscriber", lambda: self.metric("lapwing_subscriber_records_total"))
+        self.assertEqual(self.ask("/metrics")[2].count('lapwing_subscriber_up{bus="es",subscriber="away"} '), 1)
         self.assertEqual(self.metric("lapwing_bus_up", bus="es"), 1)
         self.assertEqual(self.metric("lapwing_bus_capacity_records", bus="es"), 1 << 16)
         self.until("its journal", lambda: self.metric("lapwing_bus_starts_total", bus="es") == 1)
