@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "monitor/json_text.h"
 #include "os/kernel.h"
 
@@ -25,18 +26,10 @@ float value_or_nothing(const std::optional<std::uint64_t>& value) {
 }
 
 void append(std::string& json, const char* key, const std::deque<float>& column) {
-  absl::StrAppend(&json, ",\"", key, "\":[");
-  const char* separator = "";
-  for (const float value : column) {
-    absl::StrAppend(&json, separator);
-    separator = ",";
-    if (std::isnan(value)) {
-      absl::StrAppend(&json, "null");
-    } else {
-      absl::StrAppendFormat(&json, "%.7g", value);
-    }
-  }
-  absl::StrAppend(&json, "]");
+  const auto number = [](std::string* text, float value) {
+    *text += std::isnan(value) ? "null" : absl::StrFormat("%.7g", value);
+  };
+  absl::StrAppend(&json, ",\"", key, "\":[", absl::StrJoin(column, ",", number), "]");
 }
 
 }  // namespace
@@ -168,19 +161,21 @@ std::optional<std::string> Histories::json(const std::string& directory) const {
   const Bus& bus = found->second;
   std::string json = absl::StrCat("\"host\":", json_text(nlohmann::ordered_json(host_)),
                                   ",\"directory\":", json_text(nlohmann::ordered_json(directory)),
-                                  ",\"times_ms\":[");
-  const char* separator = "";
-  for (const std::uint64_t time_ms : bus.times_ms) {
-    absl::StrAppend(&json, std::exchange(separator, ","), time_ms);
-  }
-  absl::StrAppend(&json, "]");
+                                  ",\"times_ms\":[", absl::StrJoin(bus.times_ms, ","), "]");
   append(json, "rate", bus.rate);
   append(json, "unarchived", bus.unarchived);
   append(json, "undurable", bus.undurable);
   append(json, "stalls_ms", bus.stalls_ms);
   absl::StrAppend(&json, ",\"subscribers\":[");
   const std::uint64_t oldest = bus.points - bus.times_ms.size() + 1;
-  separator = "";
+  const auto count = [](std::string* text, const auto& bucket) {
+    absl::StrAppend(text, "[", bucket.first, ",", bucket.second, "]");
+  };
+  const auto heat = [&](std::string* text, const auto& entry) {
+    absl::StrAppend(text, "[", entry.first - oldest, ",[", absl::StrJoin(entry.second, ",", count),
+                    "]]");
+  };
+  const char* separator = "";
   for (const auto& [key, subscriber] : bus.subscribers) {
     absl::StrAppend(&json, std::exchange(separator, ","),
                     "{\"name\":", json_text(nlohmann::ordered_json(subscriber.name)),
@@ -188,17 +183,7 @@ std::optional<std::string> Histories::json(const std::string& directory) const {
                     ",\"observes\":", subscriber.observes ? "true" : "false");
     append(json, "lag", subscriber.lag);
     append(json, "delay_seconds", subscriber.delay_seconds);
-    absl::StrAppend(&json, ",\"heat\":[");
-    const char* between = "";
-    for (const auto& [point, counts] : subscriber.heat) {
-      absl::StrAppend(&json, std::exchange(between, ","), "[", point - oldest, ",[");
-      const char* comma = "";
-      for (const auto& [upper_ns, count] : counts) {
-        absl::StrAppend(&json, std::exchange(comma, ","), "[", upper_ns, ",", count, "]");
-      }
-      absl::StrAppend(&json, "]]");
-    }
-    absl::StrAppend(&json, "]}");
+    absl::StrAppend(&json, ",\"heat\":[", absl::StrJoin(subscriber.heat, ",", heat), "]}");
   }
   absl::StrAppend(&json, "]");
   return json;
