@@ -3,7 +3,9 @@
 #pragma once
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +14,7 @@
 #include "os/posix_io.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/fold/entry_digest.h"
-#include "subscribers/checkpointer/checkpointer_core.h"
+#include "subscribers/checkpointer/checkpointer_set_up.h"
 #include "testing/bus_fixture.h"
 #include "testing/tally_fold.h"
 
@@ -31,8 +33,8 @@ inline CheckpointerSetUp options_for(const TestBus& bus) {
   return options;
 }
 
-inline std::unique_ptr<CheckpointerCore> open_checkpointer(const CheckpointerSetUp& options) {
-  auto opened = CheckpointerCore::open(options);
+inline Checkpointer open_checkpointer(const CheckpointerSetUp& options) {
+  auto opened = start_checkpointer(options);
   INFO(opened.status().ToString());
   REQUIRE(opened.ok());
   return *std::move(opened);
@@ -64,14 +66,14 @@ struct Following {
   }
   void turn() {
     bus.turn();
-    const absl::Status run = checkpointer->run_until(monotonic_ns() + kMs);
+    const absl::Status run = checkpointer->run(std::chrono::milliseconds(1));
     INFO(run.ToString());
     REQUIRE(run.ok());
   }
   std::uint64_t digest() const { return checkpointer->digest().value(); }
 
   TestBus& bus;
-  std::unique_ptr<CheckpointerCore> checkpointer;
+  std::optional<Checkpointer> checkpointer;
 };
 
 inline Reference reference_of(const TestBus& bus) {

@@ -84,6 +84,8 @@ struct CheckpointerCounters {
   WrittenCheckpoint last = {};  // the checkpoint that was written last
 };
 
+struct CheckpointerSetUp;
+
 class Checkpointer {
  public:
   // Opens the store, or makes it from the newest checkpoint of the bus's journal, and tidies up
@@ -124,6 +126,7 @@ class Checkpointer {
   [[nodiscard]] absl::StatusOr<std::uint64_t> digest() const;
 
  private:
+  friend absl::StatusOr<Checkpointer> start_checkpointer(CheckpointerSetUp set_up);
   struct State;
   struct DeleteState {
     void operator()(State* state) const;  // not in a forked child

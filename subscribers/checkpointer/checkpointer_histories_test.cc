@@ -36,7 +36,7 @@ class RandomHistory {
     REQUIRE(following_->until_folded(reference_.settled()));
     CHECK(following_->checkpointer->counters().resets == 0);
     REQUIRE(following_->checkpointer->finish().ok());
-    CHECK(following_->checkpointer->committed()->at.sequence == reference_.settled());
+    CHECK(following_->checkpointer->committed()->sequence == reference_.settled());
     CHECK(following_->digest() == reference_.settled_digest());
     CHECK(digest_of(files_of(bus_).front()) == reference_.settled_digest());
   }

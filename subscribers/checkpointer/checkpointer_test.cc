@@ -1,15 +1,28 @@
 // The checkpointer on a bus whose every step is the test's: what it keeps is what the fold makes of
 // the same history in memory.
-#include "subscribers/checkpointer/checkpointer_core.h"
+#include "lapwing/checkpointer.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 
 #include "lapwing/error.h"
+#include "subscribers/checkpointer/state_store.h"
 #include "testing/checkpointer_fixture.h"
 
 namespace lapwing {
+namespace {
+
+// As the files hold it; no checkpointer runs.
+StorePosition position_in_store(const TestBus& bus) {
+  const auto store = StateStore::open(tally_directory(bus) + "/state", TallyFold().shape());
+  REQUIRE(store.ok());
+  REQUIRE((*store)->position());
+  return *(*store)->position();
+}
+
+}  // namespace
+
 TEST_CASE(
     "Store and checkpoint hold what the fold makes of all records up to the last that settles") {
   ClosedBus bus(5000);
@@ -18,7 +31,7 @@ TEST_CASE(
   Following following(bus, options_for(bus));
   REQUIRE(following.until_closed());
   REQUIRE(following.checkpointer->finish().ok());
-  CHECK(following.checkpointer->committed()->at.sequence == reference.settled());
+  CHECK(following.checkpointer->committed()->sequence == reference.settled());
   CHECK(following.digest() == reference.settled_digest());
   const std::vector<CheckpointFile> files = files_of(bus);
   REQUIRE(files.size() == 1);
@@ -37,7 +50,7 @@ TEST_CASE("A run goes on exactly where the one before ended, however often") {
     Following following(bus, options_for(bus));
     REQUIRE(following.until_folded(reference.settled()));
     REQUIRE(following.checkpointer->finish().ok());
-    CHECK(following.checkpointer->committed()->at.sequence == reference.settled());
+    CHECK(following.checkpointer->committed()->sequence == reference.settled());
     CHECK(following.digest() == reference.settled_digest());
   }
 }
@@ -79,7 +92,7 @@ TEST_CASE("What a cut took is dropped, and the void is lost to the fold") {
   reference.fold_through(300);
   reference.lose_through(reserved);
   reference.fold_through(reserved + 500);
-  CHECK(following.checkpointer->committed()->at.sequence == reference.settled());
+  CHECK(following.checkpointer->committed()->sequence == reference.settled());
   CHECK(following.digest() == reference.settled_digest());
   CHECK(following.checkpointer->counters().lost == reserved - 300);
   CHECK(following.checkpointer->counters().resets == 0);
@@ -163,12 +176,13 @@ TEST_CASE("A fold that never settles is kept all the same, and no checkpoint is 
     Following following(bus, options);
     REQUIRE(following.until_closed());
     REQUIRE(following.checkpointer->finish().ok());
-    CHECK(following.checkpointer->committed()->at.sequence == 5000);
-    CHECK_FALSE(following.checkpointer->committed()->settled);
+    CHECK(following.checkpointer->committed()->sequence == 5000);
     Reference reference = reference_of(bus);
     reference.fold_through(5000);
     CHECK(following.digest() == reference.digest());
     CHECK(checkpoints_of(bus).empty());
+    following.checkpointer.reset();
+    CHECK_FALSE(position_in_store(bus).settled);
   }
 }
 
@@ -228,7 +242,7 @@ TEST_CASE("A bus whose durable stands still is followed on, and read again once 
   REQUIRE(following.checkpointer->finish().ok());
   Reference reference = reference_of(bus);
   reference.fold_through(1000);
-  CHECK(following.checkpointer->committed()->at.sequence == reference.settled());
+  CHECK(following.checkpointer->committed()->sequence == reference.settled());
   CHECK(following.digest() == reference.settled_digest());
 }
 
@@ -328,7 +342,7 @@ TEST_CASE("A leftover of a run that was killed is removed at the start, a checkp
   const std::vector<Sequence> kept = checkpoints_of(bus);
   const std::string leftover = checkpoint_path(tally_directory(bus), 400) + kTemporarySuffix;
   std::ofstream(leftover) << "half a checkpoint";
-  open_checkpointer(options_for(bus)).reset();
+  open_checkpointer(options_for(bus));
   CHECK_FALSE(std::filesystem::exists(leftover));
   CHECK(checkpoints_of(bus) == kept);
 }
@@ -350,11 +364,11 @@ TEST_CASE("A bus that carries other records than the fold is of ends the run, an
   };
   CheckpointerSetUp options = options_for(bus);
   options.own_fold = std::make_shared<OtherFold>();
-  const auto checkpointer = open_checkpointer(options);
-  const absl::Status ended = checkpointer->run_until(monotonic_ns() + kHangNs);
+  Checkpointer checkpointer = open_checkpointer(options);
+  const absl::Status ended = checkpointer.run(std::chrono::nanoseconds(kHangNs));
   CHECK(errc_of(ended) == Errc::kRecordSize);
-  CHECK(checkpointer->finish().ok());
-  CHECK_FALSE(checkpointer->committed());
+  CHECK(checkpointer.finish().ok());
+  CHECK_FALSE(checkpointer.committed());
   CHECK(checkpoints_of(bus).empty());
 }
 

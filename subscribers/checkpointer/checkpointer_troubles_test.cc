@@ -11,6 +11,7 @@
 #include "lapwing/error.h"
 #include "os/posix_io.h"
 #include "os/system_error.h"
+#include "subscribers/checkpointer/trouble.h"
 #include "testing/checkpointer_fixture.h"
 #include "testing/process_threads.h"
 #include "testing/skip.h"
@@ -72,7 +73,7 @@ class WhereDisk final : public PosixDisk {
 };
 
 absl::Status refusal(const TestBus& bus) {
-  return CheckpointerCore::open(options_for(bus)).status();
+  return start_checkpointer(options_for(bus)).status();
 }
 
 }  // namespace
@@ -119,7 +120,7 @@ TEST_CASE("The thread that writes checkpoints is placed, and what cannot be is r
   CHECK(place.cpus == options.subscriber.threads.cpus);
   CHECK(place.nice == 19);
   options.subscriber.threads.cpus = {8000};
-  CHECK(errc_of(CheckpointerCore::open(options).status()) == Errc::kInvalidArgument);
+  CHECK(errc_of(start_checkpointer(options).status()) == Errc::kInvalidArgument);
 }
 
 TEST_CASE("A last checkpoint that cannot be written is the error that the run ends with") {
@@ -167,7 +168,7 @@ TEST_CASE("A store that cannot be written to is told once, and goes on where its
     const std::uint64_t later_ns = monotonic_ns() + 3 * kRetryNs;
     REQUIRE(following.until([&] { return monotonic_ns() > later_ns; }));
     // It can be ended all the same.
-    CHECK(following.checkpointer->committed()->at.sequence <= 300);
+    CHECK(following.checkpointer->committed()->sequence <= 300);
     CHECK_FALSE(following.checkpointer->digest().ok());
     const absl::Status finished = following.checkpointer->finish();
     CHECK(errc_of(finished) == Errc::kSystem);
@@ -181,7 +182,7 @@ TEST_CASE("A store that cannot be written to is told once, and goes on where its
   REQUIRE(following.checkpointer->finish().ok());
   Reference reference = reference_of(bus);
   reference.fold_through(400);
-  CHECK(following.checkpointer->committed()->at.sequence == reference.settled());
+  CHECK(following.checkpointer->committed()->sequence == reference.settled());
   CHECK(following.digest() == reference.settled_digest());
 }
 
@@ -210,7 +211,7 @@ TEST_CASE("What was folded of an event when durable stood still is folded once")
   REQUIRE(following.until_closed());
   Reference reference = reference_of(bus);
   reference.fold_through(700);
-  CHECK(following.checkpointer->committed()->at.sequence == 700);
+  CHECK(following.checkpointer->committed()->sequence == 700);
   CHECK(following.digest() == reference.digest());
 }
 

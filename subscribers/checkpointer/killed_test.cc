@@ -11,7 +11,7 @@
 #include "os/posix_io.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/fold/entry_digest.h"
-#include "subscribers/checkpointer/checkpointer_core.h"
+#include "subscribers/checkpointer/checkpointer_set_up.h"
 #include "testing/bus_fixture.h"
 #include "testing/child_process.h"
 #include "testing/environment.h"
@@ -123,22 +123,22 @@ int live(const History& history, const KillPoint& point, Complaint& complaint) {
   options.on_step = [&](const char* step) {
     if (countdown.is_here(step)) end_here();
   };
-  auto opened = CheckpointerCore::open(options);
+  auto opened = start_checkpointer(options);
   if (!opened.ok()) return complaint.say(opened.status().ToString());
-  CheckpointerCore& checkpointer = **opened;
-  if (const auto& at = checkpointer.committed()) {
-    if (!history.is_right(at->at.sequence, checkpointer.digest().value())) {
-      return complaint.say(absl::StrCat("the store is wrong as of ", at->at.sequence));
+  Checkpointer checkpointer = *std::move(opened);
+  if (const auto at = checkpointer.committed()) {
+    if (!history.is_right(at->sequence, checkpointer.digest().value())) {
+      return complaint.say(absl::StrCat("the store is wrong as of ", at->sequence));
     }
   }
-  const std::uint64_t deadline_ns = monotonic_ns() + kHangNs;
+  const Deadline deadline = std::chrono::nanoseconds(kHangNs);
   while (!checkpointer.is_closed()) {
-    const absl::Status run = checkpointer.run_until(deadline_ns);
+    const absl::Status run = checkpointer.run(deadline);
     if (!run.ok()) return complaint.say(run.ToString());
   }
   const absl::Status finished = checkpointer.finish();
   if (!finished.ok()) return complaint.say(finished.ToString());
-  const Sequence end = checkpointer.committed()->at.sequence;
+  const Sequence end = checkpointer.committed()->sequence;
   if (end != history.last() || !history.is_right(end, checkpointer.digest().value())) {
     return complaint.say(absl::StrCat("the store is wrong at its end, as of ", end));
   }

@@ -1,0 +1,73 @@
+// The checkpoints of a fold: when the next one is due, the thread that writes it, and its result. A
+// failure is logged once, and the checkpoint is tried again.
+//
+// Thread safety: one thread. Owns the disk and, while a checkpoint is written, a thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lapwing/checkpointer.h"
+#include "lapwing/fold.h"
+#include "lapwing/sequence.h"
+#include "os/io.h"
+#include "snapshot/checkpoint/loaded_checkpoint.h"
+#include "subscribers/checkpointer/checkpoint_job.h"
+#include "subscribers/checkpointer/checkpointer_set_up.h"
+#include "subscribers/checkpointer/state_store.h"
+#include "subscribers/checkpointer/trouble.h"
+
+namespace lapwing {
+
+class CheckpointSeries {
+ public:
+  // `options` and `counters` outlive it.
+  CheckpointSeries(const CheckpointerSetUp& options, std::unique_ptr<Disk> disk,
+                   std::string directory, CheckpointerCounters& counters);
+
+  const std::string& directory() const { return directory_; }
+  // The newest checkpoint of that journal. Errors: kNotFound; those of choose_checkpoint().
+  absl::StatusOr<LoadedCheckpoint> newest(const Id128& journal_id) const;
+  // Removes checkpoints beyond `keep`; `committed` is the position of the store. Time counts from now.
+  absl::Status begin(const std::optional<StorePosition>& committed);
+
+  void count_folded(std::uint64_t records) { records_since_ += records; }
+  // By time or records, whether or not there is something to write.
+  bool is_due(std::uint64_t now_ns) const;
+  void start_if_new(const StateStore& store);
+  void end_if_done();
+  // Abandons the checkpoint that is being written.
+  void give_up();
+  // Another history: removes all of them. Their sequences may be above all that will come.
+  void remove_all();
+  // Waits for what is being written, and writes what is newer. `is_closed`: the session was closed,
+  // so there is no publisher to prune the journal. Errors: of the writing.
+  absl::Status finish(const StateStore& store, bool is_closed);
+
+ private:
+  const FoldShape& shape() const { return options_.own_fold->shape(); }
+  CheckpointTask task(bool prune_journal) const;
+  bool is_new(const StateStore& store) const;
+  void end(bool is_closed);
+  void take_result(const CheckpointResult& result, bool is_closed);
+
+  const CheckpointerSetUp& options_;
+  const std::unique_ptr<Disk> disk_;
+  const std::string directory_;
+  CheckpointerCounters& counters_;
+  Sequence newest_ = kNoSequence;  // as-of of the newest checkpoint
+  std::uint64_t newest_ns_ = 0;    // when it was begun
+  std::uint64_t records_since_ = 0;
+  std::unique_ptr<CheckpointJob> job_;
+  Sequence job_as_of_ = kNoSequence;  // what it writes
+  std::uint64_t job_began_ns_ = 0;    // then …
+  std::uint64_t job_records_ = 0;     // … records_since_ was this
+  Trouble trouble_;
+  Trouble prune_trouble_;
+};
+
+}  // namespace lapwing

@@ -1,0 +1,113 @@
+// How a checkpointer (lapwing/checkpointer.h) keeps a fold's state of a bus in a store, and writes it
+// to checkpoint files. docs/state.md is its specification.
+//
+//   read     records come into a buffer (pending_records.h)               durable or not
+//   fold     from there into the store's memory                           durable, up to where the
+//                                                                         fold settles
+//   commit   a batch, with its position, now and then                     as of the last one folded
+//   write    a checkpoint of a commit, in a thread (checkpoint_series.h)
+//
+// Nothing is folded that a power cut could take back. Neither store nor checkpoint ever holds such
+// a record, and a void only drops records that were waiting. If a fold does not settle for a whole
+// buffer, the buffer is folded all the same. The store then continues exactly there, and no
+// checkpoint is made of it.
+//
+// If `durable` does not move while the buffer is full, the publisher has died or its journal has
+// failed. The bus is then followed for its events only, and its records are read again afterwards.
+// The subscriber is opened anew from the store's position, as after a failure of the store.
+//
+// Thread safety: one thread; `interrupt` at any time. Owns the store, the subscriber, and the
+// checkpoints. Memory: that of the store, the buffer, and of one checkpoint's writer.
+// Errors: a failure that may pass (a full disk, a publisher that does not prune) is logged once, and
+// tried again. Any other ends the run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lapwing/checkpointer.h"
+#include "lapwing/fold.h"
+#include "lapwing/subscriber.h"
+#include "os/fork.h"
+#include "os/interrupt.h"
+#include "subscribers/checkpointer/checkpoint_series.h"
+#include "subscribers/checkpointer/checkpointer_set_up.h"
+#include "subscribers/checkpointer/pending_records.h"
+#include "subscribers/checkpointer/state_store.h"
+#include "subscribers/checkpointer/trouble.h"
+
+namespace lapwing {
+
+struct Checkpointer::State {
+  State(CheckpointerSetUp set_up, std::unique_ptr<Disk> disk, std::string directory);
+
+  // Keeping: checkpointer.cc.
+  absl::Status start();
+  absl::Status load_checkpoint();
+  absl::Status commit_if_due();
+  absl::Status commit();
+  absl::Status reopen_store();
+  absl::Status not_finished() const;
+
+  // Following: checkpointer_follow.cc.
+  absl::Status read(std::uint64_t deadline_ns);
+  absl::Status take_records(const Batch& batch);
+  absl::Status take_event(const Event& event);
+  absl::Status take_loss(const Gap& gap);
+  absl::Status take_reset(bool follows_journal);
+  void fold_ready(bool all);
+  void fold_records(std::size_t records, bool settles);
+  void lose_through(Sequence last, GapCause cause);
+  absl::Status check_records() const;
+  void watch_durable();
+  absl::Status catch_up_with_discarded();
+  void reopen_subscriber();
+  void rest(std::uint64_t until_ns) const;
+
+  const Fold& fold() const { return *options.own_fold; }
+  Sequence folded_through() const { return next - 1; }
+  // The last commit; nullopt if there is none.
+  const std::optional<StorePosition>& committed() const { return store->position(); }
+  Sequence committed_through() const {
+    return committed() ? committed()->at.sequence : kNoSequence;
+  }
+  // Something new, and as of a record: a loss is of the batch that ends with the record after it.
+  bool may_commit() const {
+    return folded.sequence == folded_through() && folded.sequence != committed_through();
+  }
+
+  const CheckpointerSetUp options;
+  CheckpointerCounters counters;
+  std::unique_ptr<StateStore> store;
+  CheckpointSeries checkpoints;
+  Interrupt interrupt;  // borrowed by each subscriber
+  absl::StatusOr<Subscriber> subscriber = absl::UnknownError("not open");
+
+  PendingRecords pending;
+  StoredPosition pending_of;  // their journal and session
+  StoredPosition folded;      // the last record that was folded
+  Sequence next = 1;          // to be folded
+  bool settled = false;       // what is folded since the last commit may be shown
+  bool closed = false;        // the session, and all of it that is durable is folded
+  bool discarding = false;    // records are not kept: they are read again
+  std::uint64_t durable_moved_ns = 0;
+  Sequence durable_seen = 0;
+  std::vector<std::byte> key_room;  // of a prefetch
+
+  std::uint64_t committed_ns = 0;
+  Trouble store_trouble;
+  const ForkWatch fork{"checkpointer"};
+};
+
+// Whether a failure may end by itself, or by an operator's action.
+bool may_pass(const absl::Status& status);
+// The answer of an interrupted run.
+absl::Status interrupted_run();
+
+}  // namespace lapwing
