@@ -4,9 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "channel/channel_access.h"
 #include "channel/handshake.h"
-#include "channel/listener_core.h"
 #include "channel/side.h"
 #include "lapwing/error.h"
 #include "lapwing/listener.h"
@@ -31,16 +29,17 @@ ChannelConsumer::ChannelConsumer(ChannelHandle opened)
 absl::StatusOr<ChannelConsumer> ChannelConsumer::connect(const std::string& path,
                                                          const ChannelOptions& options,
                                                          Deadline deadline) {
-  return ChannelAccess::end_of<ChannelConsumer>(
-      connect_channel(path, ChannelRole::kConsumer, options, deadline.monotonic_ns()));
+  auto side = connect_channel(path, ChannelRole::kConsumer, options, deadline.monotonic_ns());
+  if (!side.ok()) return side.status();
+  return ChannelConsumer(ChannelHandle(side->release()));
 }
 
 absl::StatusOr<ChannelConsumer> ChannelConsumer::accept(ChannelListener& listener,
                                                         const ChannelOptions& options,
                                                         Deadline deadline) {
-  ListenerCore& core = ChannelAccess::core_of(listener);
-  return ChannelAccess::end_of<ChannelConsumer>(
-      core.accept(ChannelRole::kConsumer, options, deadline));
+  auto side = listener.accept(ChannelRole::kConsumer, options, deadline);
+  if (!side.ok()) return side.status();
+  return ChannelConsumer(ChannelHandle(side->release()));
 }
 
 Errc ChannelConsumer::bad_frame(ChannelPosition position) {
@@ -142,16 +141,16 @@ Result<Received> ChannelConsumer::receive(std::span<std::byte> buffer, Deadline 
   return copy_out(peek(deadline), buffer);
 }
 
-WaitSource* ChannelAccess::wait_source(ChannelConsumer& consumer) {
+WaitSource* ChannelConsumer::wait_source() {
   static constexpr EndWait kForMessage = {[](ChannelEnd& end, std::size_t) {
                                             auto& self = static_cast<ChannelConsumer&>(end);
                                             Message message;
                                             return self.look(self.reader_.position(), message);
                                           },
                                           never_by_time, &ChannelWords::empty_waits};
-  if (!consumer.has_side()) return nullptr;
-  consumer.side().set_wait(kForMessage, 0);
-  return &consumer.side();
+  if (!has_side()) return nullptr;
+  side().set_wait(kForMessage, 0);
+  return &side();
 }
 
 bool ChannelConsumer::arm() {

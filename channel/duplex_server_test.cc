@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "channel/duplex_server_core.h"
 #include "channel/handshake.h"
 #include "lapwing/detail/channel_layout.h"
+#include "os/ready_loop.h"
 #include "testing/channel_fixture.h"
 #include "testing/child_process.h"
 #include "testing/far_deadline.h"
@@ -196,7 +196,7 @@ TEST_CASE("A client that wakes has its turn soon, although another one never cea
     REQUIRE(busy.duplex.try_send({}, 1) == Errc::kOk);
     served = here.event(Kind::kMessage)->client;
   }
-  CHECK(before <= kServerPassesPerPoll + 16);  // a poll, and a turn
+  CHECK(before <= kChecksPerRound + 16);  // a poll, and a turn
 }
 
 TEST_CASE("A new client is served, although another one never ceases to send") {

@@ -52,9 +52,4 @@ Errc ChannelEnd::too_large(std::size_t size, std::uint32_t message_bytes_max) {
                               message_bytes_max, "; open it with a larger message_bytes_max")));
 }
 
-Errc ChannelEnd::released_too_much(const FrameWriter& writer) {
-  return side().corrupt(absl::StrCat("it says that it has released bytes up to ", writer.received(),
-                                     ", which cannot be: it was sent up to ", writer.position()));
-}
-
 }  // namespace lapwing

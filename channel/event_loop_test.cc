@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "channel/listener_core.h"
+#include "channel/handshake.h"
 #include "lapwing/listener.h"
 #include "testing/is_readable.h"
 #include "testing/raw_channel_peer.h"

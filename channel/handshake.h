@@ -33,6 +33,8 @@ inline constexpr SocketKind kChannelSocket = {.name = "channel socket",
 // Of kPeersWaitingMax that wait with a listener, one that has been silent for so long gives way to
 // one that comes; and who needs longer before it says hello comes back when it can.
 inline constexpr std::uint64_t kSilenceNsMin = kHandshakeNs / 8;
+// A listener does not retry for so long after a lack of descriptors or memory.
+inline constexpr std::uint64_t kPauseNs = 100'000'000;
 
 // Connects as `role` and waits for the answer until deadline_ns. Looks for the listener first, and
 // makes this side's memory only where there is one.

@@ -4,9 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "channel/channel_access.h"
 #include "channel/handshake.h"
-#include "channel/listener_core.h"
 #include "channel/side.h"
 #include "lapwing/error.h"
 #include "lapwing/listener.h"
@@ -19,22 +17,23 @@ ChannelProducer::ChannelProducer(ChannelHandle opened)
 absl::StatusOr<ChannelProducer> ChannelProducer::connect(const std::string& path,
                                                          const ChannelOptions& options,
                                                          Deadline deadline) {
-  return ChannelAccess::end_of<ChannelProducer>(
-      connect_channel(path, ChannelRole::kProducer, options, deadline.monotonic_ns()));
+  auto side = connect_channel(path, ChannelRole::kProducer, options, deadline.monotonic_ns());
+  if (!side.ok()) return side.status();
+  return ChannelProducer(ChannelHandle(side->release()));
 }
 
 absl::StatusOr<ChannelProducer> ChannelProducer::accept(ChannelListener& listener,
                                                         const ChannelOptions& options,
                                                         Deadline deadline) {
-  ListenerCore& core = ChannelAccess::core_of(listener);
-  return ChannelAccess::end_of<ChannelProducer>(
-      core.accept(ChannelRole::kProducer, options, deadline));
+  auto side = listener.accept(ChannelRole::kProducer, options, deadline);
+  if (!side.ok()) return side.status();
+  return ChannelProducer(ChannelHandle(side->release()));
 }
 
 Errc ChannelProducer::no_room(FrameWriter::Room room) {
   if (room == FrameWriter::Room::kFull && writer_.has_staged()) publish();
   writer_.abort();
-  return room == FrameWriter::Room::kFull ? Errc::kWouldBlock : released_too_much(writer_);
+  return room == FrameWriter::Room::kFull ? Errc::kWouldBlock : side().released_too_much(writer_);
 }
 
 Errc ChannelProducer::wait_for_room(std::size_t size, Deadline deadline) {
@@ -131,14 +130,14 @@ Result<> ChannelProducer::drain(Deadline deadline) {
           case FrameWriter::Room::kCorrupt:
             break;
         }
-        return released_too_much(writer_);
+        return side().released_too_much(writer_);
       },
       deadline.monotonic_ns(), words().full_waits);
   writer_.take_claim_up(claim);
   return drained;
 }
 
-WaitSource* ChannelAccess::wait_source(ChannelProducer& producer, std::size_t bytes) {
+WaitSource* ChannelProducer::wait_source(std::size_t bytes) {
   static constexpr EndWait kForRoom = {[](ChannelEnd& end, std::size_t size) {
                                          auto& self = static_cast<ChannelProducer&>(end);
                                          const Errc room = self.look_for_room(size);
@@ -146,9 +145,9 @@ WaitSource* ChannelAccess::wait_source(ChannelProducer& producer, std::size_t by
                                          return room;
                                        },
                                        never_by_time, &ChannelWords::full_waits};
-  if (!producer.has_side()) return nullptr;
-  producer.side().set_wait(kForRoom, bytes);
-  return &producer.side();
+  if (!has_side()) return nullptr;
+  side().set_wait(kForRoom, bytes);
+  return &side();
 }
 
 bool ChannelProducer::arm(std::size_t size) {

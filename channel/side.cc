@@ -251,6 +251,11 @@ Errc ChannelSide::corrupt(const std::string& what) {
   return ended();
 }
 
+Errc ChannelSide::released_too_much(const FrameWriter& writer) {
+  return corrupt(absl::StrCat("it says that it has released bytes up to ", writer.received(),
+                              ", which cannot be: it was sent up to ", writer.position()));
+}
+
 void DeleteChannelSide::operator()(ChannelCore* core) const {
   auto* const side = static_cast<ChannelSide*>(core);
   if (side->in_child()) {

@@ -23,6 +23,7 @@
 #include "channel/memory_file.h"
 #include "lapwing/channel.h"
 #include "lapwing/detail/channel_core.h"
+#include "lapwing/detail/frame_writer.h"
 #include "lapwing/error.h"
 #include "os/deadline.h"
 #include "os/fork.h"
@@ -135,6 +136,8 @@ class ChannelSide final : public ChannelCore, public WaitSource {
   // Ends the channel for this side, and tells the other; ok if it had ended already.
   void close();
   Errc corrupt(const std::string& what);
+  // What every sender answers to a peer's position that cannot be.
+  Errc released_too_much(const FrameWriter& writer);
   // Notes what was wrong with a call; the channel goes on.
   Errc misuse(absl::Status why) {
     refuse(std::move(why));

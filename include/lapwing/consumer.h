@@ -43,6 +43,7 @@ struct Received {
 };
 
 class ChannelListener;
+class WaitSource;
 
 class ChannelConsumer : private ChannelEnd {
  public:
@@ -102,7 +103,7 @@ class ChannelConsumer : private ChannelEnd {
   void interrupt() noexcept { ChannelEnd::interrupt(); }
 
  private:
-  friend struct ChannelAccess;
+  friend class WaitSet;
   explicit ChannelConsumer(ChannelHandle opened);
   Errc look(ChannelPosition from, Message& message);
   Errc look_first(Message& message);
@@ -116,6 +117,7 @@ class ChannelConsumer : private ChannelEnd {
   Errc nothing_borrowed();
   Errc borrow_all(std::span<Message> messages, std::size_t& count);
   Result<Received> copy_out(const Result<Message>& message, std::span<std::byte> buffer);
+  WaitSource* wait_source();  // null: moved from
 
   FrameReader reader_;
   ChannelPosition borrowed_end_ = 0;  // of the last message that is borrowed

@@ -45,13 +45,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lapwing/channel.h"
+#include "lapwing/detail/channel_end.h"
 #include "lapwing/result.h"
 #include "lapwing/sequence.h"
 
 namespace lapwing {
 
 class ChannelListener;
-class DuplexCore;
+class WaitSource;
 
 using CallId = std::uint64_t;  // 0 is none
 
@@ -134,7 +135,7 @@ struct DuplexCounters {
   std::uint64_t one_ways_taken = 0;
 };
 
-class Duplex {
+class Duplex : private ChannelEnd {
  public:
   // Errors of connect: kNoBus (nothing is at the path), kPeerGone (nobody listens there, or it
   // ended), kTimedOut, kRefused, kNotPermitted (another user listens), kInvalidArgument (the
@@ -240,25 +241,30 @@ class Duplex {
   [[nodiscard]] std::uint32_t message_bytes_max() const;
 
   // For an event loop, together with arm(); -1 once closed.
-  [[nodiscard]] int fd() const;
+  [[nodiscard]] int fd() const { return ChannelEnd::fd(); }
   // Why the last operation that was not kOk, kWouldBlock, kTimedOut or kInterrupted did not
   // succeed.
-  [[nodiscard]] const absl::Status& status() const;
-  [[nodiscard]] ChannelCounters counters() const;
+  [[nodiscard]] const absl::Status& status() const { return ChannelEnd::status(); }
+  [[nodiscard]] ChannelCounters counters() const { return ChannelEnd::counters(); }
   // Both ends have the same one, and each connection another one.
-  [[nodiscard]] Id128 connection_id() const;
+  [[nodiscard]] Id128 connection_id() const { return ChannelEnd::connection_id(); }
   // Ends the wait that is under way, or else the next one, with kInterrupted. From any thread, also
   // from a signal handler.
-  void interrupt() noexcept;
+  void interrupt() noexcept { ChannelEnd::interrupt(); }
 
  private:
-  friend struct ChannelAccess;
-  struct DeleteCore {
-    void operator()(DuplexCore* core) const;  // not in a forked child
+  friend class DuplexServer;
+  friend class WaitSet;
+  struct State;
+  struct DeleteState {
+    void operator()(State* state) const;  // not in a forked child
   };
-  using CoreHandle = std::unique_ptr<DuplexCore, DeleteCore>;
-  explicit Duplex(CoreHandle core);
-  CoreHandle core_;
+  using StateHandle = std::unique_ptr<State, DeleteState>;
+  Duplex(ChannelHandle opened, bool late_replies);
+  Errc enter_to_send(std::size_t size);
+  WaitSource* wait_source();  // null: moved from
+
+  StateHandle state_;  // null: moved from
 };
 
 }  // namespace lapwing

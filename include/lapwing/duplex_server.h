@@ -52,7 +52,7 @@
 
 namespace lapwing {
 
-class DuplexServerCore;
+class WaitSource;
 
 inline constexpr std::uint32_t kServerClientsMax = 4096;
 
@@ -163,13 +163,15 @@ class DuplexServer {
   void interrupt() noexcept;
 
  private:
-  friend struct ChannelAccess;
-  struct DeleteCore {
-    void operator()(DuplexServerCore* core) const;  // not in a forked child
+  friend class WaitSet;
+  struct State;
+  struct DeleteState {
+    void operator()(State* state) const;  // not in a forked child
   };
-  using CoreHandle = std::unique_ptr<DuplexServerCore, DeleteCore>;
-  explicit DuplexServer(CoreHandle core);
-  CoreHandle core_;
+  using StateHandle = std::unique_ptr<State, DeleteState>;
+  explicit DuplexServer(StateHandle state);
+  WaitSource* wait_source();  // null: moved from
+  StateHandle state_;
 };
 
 }  // namespace lapwing

@@ -40,7 +40,9 @@
 
 namespace lapwing {
 
-class ListenerCore;
+class ChannelSide;
+class WaitSource;
+enum class ChannelRole : std::uint32_t;
 
 class ChannelListener {
  public:
@@ -88,13 +90,25 @@ class ChannelListener {
   [[nodiscard]] const absl::Status& last_refusal() const;
 
  private:
-  friend struct ChannelAccess;
-  struct DeleteCore {
-    void operator()(ListenerCore* core) const;  // not in a forked child
+  friend class ChannelConsumer;
+  friend class ChannelProducer;
+  friend class Duplex;
+  friend class DuplexServer;
+  friend class WaitSet;
+  struct State;
+  struct DeleteState {
+    void operator()(State* state) const;  // not in a forked child
   };
-  using CoreHandle = std::unique_ptr<ListenerCore, DeleteCore>;
-  explicit ChannelListener(CoreHandle core);
-  CoreHandle core_;
+  using StateHandle = std::unique_ptr<State, DeleteState>;
+  explicit ChannelListener(StateHandle state);
+  absl::StatusOr<std::unique_ptr<ChannelSide>> accept(ChannelRole role,
+                                                      const ChannelOptions& options,
+                                                      Deadline deadline);
+  // Whether accept() can serve anybody with these options: kInvalidArgument.
+  absl::Status check_expected(const ChannelOptions& options) const;
+  // For a wait set; null: moved from. It stays where it is when the listener is moved.
+  WaitSource* wait_source();
+  StateHandle state_;
 };
 
 }  // namespace lapwing

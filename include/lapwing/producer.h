@@ -39,6 +39,7 @@ struct Outgoing {
 };
 
 class ChannelListener;
+class WaitSource;
 
 class ChannelProducer : private ChannelEnd {
  public:
@@ -109,7 +110,7 @@ class ChannelProducer : private ChannelEnd {
   void interrupt() noexcept { ChannelEnd::interrupt(); }
 
  private:
-  friend struct ChannelAccess;
+  friend class WaitSet;
   explicit ChannelProducer(ChannelHandle opened);
   Errc enter_to_claim(std::size_t size);
   Errc look_for_room(std::size_t size);
@@ -121,6 +122,7 @@ class ChannelProducer : private ChannelEnd {
   Errc wait_for_room(std::size_t size, Deadline deadline);
   Errc bad_commit(std::size_t actual);
   Result<std::size_t> send_each(std::span<const Outgoing> messages, Deadline deadline, bool waits);
+  WaitSource* wait_source(std::size_t bytes);  // null: moved from
 
   FrameWriter writer_;
 };

@@ -53,6 +53,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "lapwing/result.h"
@@ -68,7 +69,7 @@ class ChannelProducer;
 class Duplex;
 class ChannelListener;
 class DuplexServer;
-class WaitSetCore;
+class WaitSource;
 
 // Of one set: as many doorbells as one futex_waitv takes, less the set's own.
 inline constexpr std::size_t kWaitSetSourcesMax = 127;
@@ -149,12 +150,15 @@ class WaitSet {
   void interrupt() noexcept;
 
  private:
-  struct DeleteCore {
-    void operator()(WaitSetCore* core) const;  // not in a forked child
+  friend absl::StatusOr<SourceId> add_source(WaitSet& set, SourceKind kind, WaitSource* source,
+                                             std::uint64_t token, const std::string& what);
+  struct State;
+  struct DeleteState {
+    void operator()(State* state) const;  // not in a forked child
   };
-  using CoreHandle = std::unique_ptr<WaitSetCore, DeleteCore>;
-  explicit WaitSet(CoreHandle core);
-  CoreHandle core_;
+  using StateHandle = std::unique_ptr<State, DeleteState>;
+  explicit WaitSet(StateHandle state);
+  StateHandle state_;
 };
 
 }  // namespace lapwing

@@ -62,9 +62,8 @@ class ChannelEnd {
   FrameWriter make_writer();
   FrameReader make_reader();
 
-  // What both kinds of sender say of a size and of a peer's position that cannot be.
+  // What both kinds of sender answer to a message above the maximum.
   Errc too_large(std::size_t size, std::uint32_t message_bytes_max);
-  Errc released_too_much(const FrameWriter& writer);
 
  private:
   // A wait set knows the side, which stays where it is, and by it the object.
