@@ -259,8 +259,9 @@ def print_table(rows):
     widths = [max(len(line[column]) for line in cells) for column in range(len(head))]
     print()
     for index, line in enumerate(cells):
+        columns = enumerate(zip(line, widths, strict=True))
         print("  " + "  ".join(cell.ljust(width) if column in (0, 8) else cell.rjust(width)
-                              for column, (cell, width) in enumerate(zip(line, widths))))
+                              for column, (cell, width) in columns))
         if index == 0:
             print("  " + "  ".join("-" * width for width in widths))
     print()

@@ -36,7 +36,7 @@ class Desk(Processes):
         return str(self.folder / name)
 
     def publish(self):
-        for name, source, rate in zip(NAMES, self.sources, RATES):
+        for name, source, rate in zip(NAMES, self.sources, RATES, strict=False):
             self.start(f"publish-{name}", "publish", "--bus", self.bus(name), "--source", source, "--pace", rate,
                        "--loop", 0, "--restamp")
         for name in NAMES:

@@ -58,7 +58,7 @@ def count_cases(text):
         total[2] += skipped
     for found in COUNTED.finditer(text):
         said = True
-        total = [have + int(more) for have, more in zip(total, found.groups())]
+        total = [have + int(more) for have, more in zip(total, found.groups(), strict=True)]
     return tuple(total) if said else None
 
 
@@ -112,7 +112,8 @@ def program_of_text(path, status):
 
 def budget_faults(tier, tests, seconds):
     """Why a tier is too large, a sentence for each reason."""
-    for what, have, meant in zip(("tests", "seconds"), (tests, seconds), BUDGETS[tier]):
+    limits = zip(("tests", "seconds"), (tests, seconds), BUDGETS[tier], strict=True)
+    for what, have, meant in limits:
         if have > BUDGET_FACTOR * meant:
             yield f"the tier {tier} took {have} {what} where {meant} are meant: move tests on"
 
@@ -140,7 +141,7 @@ def main(arguments):
     total = (0, 0, 0)
     shown = []
     for counts, lines in programs:
-        total = tuple(have + more for have, more in zip(total, counts))
+        total = tuple(have + more for have, more in zip(total, counts, strict=True))
         shown += lines
     print(*total)
     print(*shown, sep="\n", end="\n" if shown else "")

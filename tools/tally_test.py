@@ -34,7 +34,7 @@ class Tally(unittest.TestCase):
 
     def test_a_junit_report_is_counted_by_cases(self):
         counted = dict(zip("good partly died missing elsewhere".split(),
-                           tally.programs_of_junit(self.report)))
+                           tally.programs_of_junit(self.report), strict=True))
         self.assertEqual(counted["good"], ((3, 0, 0), []))
         self.assertEqual(counted["partly"], ((3, 1, 0), ["failed:  partly"]))
         self.assertEqual(counted["died"][0], (0, 1, 0))

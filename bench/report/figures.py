@@ -42,7 +42,7 @@ def curve_of(row, field="curve"):
     if not curves:
         return []
     middle = [(points[0][0], statistics.median(point[1] for point in points))
-              for points in zip(*curves)]
+              for points in zip(*curves, strict=False)]
     return [*middle[:-1], (1.0, max(curve[-1][1] for curve in curves))]
 
 

@@ -152,7 +152,7 @@ class Gallery:
     @staticmethod
     def between_floors(axes, floors):
         places = [place for place, _ in floors[0]]
-        columns = [[ns for _, ns in points] for points in zip(*floors)]
+        columns = [[ns for _, ns in points] for points in zip(*floors, strict=False)]
         edges = [list(map(extreme, columns)) for extreme in (min, max)]
         axes.fill_between(places, *edges, color=FLOOR_INK, alpha=0.18, linewidth=0, gid=FLOORS)
         for edge in edges:
@@ -168,9 +168,10 @@ class Gallery:
         floors = [placed(curve) for curve in floors if curve]
         if floors:
             self.between_floors(axes, floors)
-        for (label, points), colour in zip(series, COLOURS):
-            axes.plot(*zip(*points[:-1]), color=colour, label=label)
-            axes.plot(*zip(*points[-2:]), color=colour, linestyle=DOTTED, linewidth=1.4)
+        for (label, points), colour in zip(series, COLOURS, strict=False):
+            axes.plot(*zip(*points[:-1], strict=True), color=colour, label=label)
+            axes.plot(*zip(*points[-2:], strict=True), color=colour, linestyle=DOTTED,
+                      linewidth=1.4)
             axes.plot(*points[-1], "o", color=colour, markersize=6)
         heights = [ns for points in [*floors, *(points for _, points in series)]
                    for _, ns in points]
@@ -268,8 +269,8 @@ class Gallery:
         figure, axes = self.sheet(title, subtitle)
         ticks = sorted({x for *_, points in series for x, _ in points})
         for label, colour, style, points in series:
-            axes.plot(*zip(*points), color=colour, linestyle=style, marker="o", markersize=5,
-                      label=label)
+            axes.plot(*zip(*points, strict=True), color=colour, linestyle=style, marker="o",
+                      markersize=5, label=label)
         axes.set_xscale("log", base=2)
         axes.set_xticks(ticks)
         axes.set_xticklabels([x_in_words(x) for x in ticks])

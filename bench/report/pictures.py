@@ -157,7 +157,7 @@ def channel_sizes(gallery, rows):
 def subscribers(gallery, lines):
     crowds = figures.crowds_of(lines)
     ages, costs = [], []
-    for (strategy, points), colour in zip(crowds.items(), COLOURS):
+    for (strategy, points), colour in zip(crowds.items(), COLOURS, strict=False):
         for percentile, style, label in (("age p50", "-", "50 %"), ("age p99", DASHED, "99 %")):
             ages.append((f"{strategy}, {label}", colour, style, [
                 (size, figures.median_detail(row, percentile) * 1e3) for size, row in points]))

@@ -407,7 +407,7 @@ class BusTest(ProgramTest):
     def assert_same_records(self, *followers):
         """Every follower's summary has the same records and digest, none lost, none twice."""
         summaries = [follower.summary() for follower in followers]
-        for follower, summary in zip(followers, summaries):
+        for follower, summary in zip(followers, summaries, strict=True):
             where = f"{follower.name}: {summary}\n{follower.err()}"
             self.assertEqual(summary["lost"], 0, where)
             self.assertEqual(summary["duplicates"], 0, where)

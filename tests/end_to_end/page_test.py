@@ -286,7 +286,7 @@ class Views(PageTest):
             self.assertEqual([{key: row[key] for key in ("price", "size", "orders")} for row in rows],
                              levels, f"{name}s at {sequence}")
             total = 0
-            for row, level in zip(rows, book[f"{name}s"]):
+            for row, level in zip(rows, book[f"{name}s"], strict=True):
                 total += level["size"]
                 depth.append([name, str(level["price"]), str(total)])
                 self.assertEqual(number(row["text"][price_column]) * 10**9, level["price"])

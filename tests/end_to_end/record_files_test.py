@@ -78,7 +78,7 @@ class WhatIsWritten(SignalsTest):
                          os.listdir(pathlib.Path(self.bus) / "journal" / "schemas")[0])
         shown = self.rows()
         self.assertEqual(len(shown), RECORDS)
-        for number, (row, held) in enumerate(zip(shown, file.rows()), 1):
+        for number, (row, held) in enumerate(zip(shown, file.rows(), strict=True), 1):
             self.assertEqual(row.pop("seq"), number)
             self.assertEqual(row, {**held, "side": SIDES[held["side"]],
                                    "weight": round(held["weight"], 6)})

@@ -168,7 +168,7 @@ class OlderSessions(SymbolsTest):
                         "start", "--until-closed")
         files = sorted(self.folder.glob("day.0*.dbn"))
         self.assertEqual(len(files), 3)
-        for number, (path, symbol) in enumerate(zip(files, (SAMSUNG, HYNIX, SAMSUNG))):
+        for number, (path, symbol) in enumerate(zip(files, (SAMSUNG, HYNIX, SAMSUNG), strict=True)):
             again = str(self.folder / f"again{number}")
             self.run_to_end("again", "publish", "--source", f"dbn:{path}", bus=again)
             self.assertEqual(self.instruments_of(symbol, bus=again), [(1001, 1001, 2002)[number]])

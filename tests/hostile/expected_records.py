@@ -4,6 +4,7 @@ A history is one journal id: sequences from 1 on, in one or more sessions, each 
 n-th record is known. A bus has one history, or several after resets.
 """
 
+import itertools
 import json
 
 MASK64 = 0xFFFFFFFFFFFFFFFF
@@ -174,7 +175,7 @@ def check_file(expected, data, outcome):
                 if unknown is not None else "the file mixes records of two histories"]
     if b"reset" in outcome.err:  # the file goes on with another history, and said so
         return faults
-    if any(later <= earlier for earlier, later in zip(sequences, sequences[1:])):
+    if any(later <= earlier for earlier, later in itertools.pairwise(sequences)):
         faults.append("the file has records twice or out of order")
     if outcome.code == 0 and summary.get("lost") == 0:
         if sequences and sequences != list(range(sequences[0], sequences[-1] + 1)):

@@ -84,8 +84,9 @@ class Held:
         count = len(now) - len(self.records)
         if whole and count != len(due) or not 0 <= count <= len(due) \
                 or now != self.records + due[:count]:
-            common = next((n for n, (one, other) in enumerate(zip(now, self.records + due))
-                           if one != other), min(len(now), len(self.records + due)))
+            wanted = self.records + due
+            common = next((n for n, (one, other) in enumerate(zip(now, wanted, strict=False))
+                           if one != other), min(len(now), len(wanted)))
             self.trial.found(f"{what}: the bus holds {len(now)} records, the first {common} of them "
                              f"right; {len(self.records)} and then {len(due)} were due")
         self.records = now

@@ -128,7 +128,7 @@ class _Crowd:
         if time.monotonic() < self._drip_at:
             return
         self._drip_at = time.monotonic() + DRIP_SECONDS
-        for kind, connection in zip(self._kinds, self._connections):
+        for kind, connection in zip(self._kinds, self._connections, strict=True):
             if kind == "drip" and connection is not None:
                 try:
                     connection.send(self._rng.choice((b"G", b"x", b":", b" ")))

@@ -146,7 +146,7 @@ def _long(data, seed):
         _accumulate(lanes, data, stripe * STRIPE_BYTES, secret, turn * SECRET_STEP_BYTES)
         if turn == STRIPES_OF_BLOCK - 1:
             lanes = [(lane ^ (lane >> 47) ^ key) * PRIME32_1 & MASK64
-                     for lane, key in zip(lanes, scramble_keys)]
+                     for lane, key in zip(lanes, scramble_keys, strict=True)]
     _accumulate(lanes, data, size - STRIPE_BYTES, secret, len(secret) - STRIPE_BYTES - 7)
     total = size * PRIME64_1
     for pair in range(4):

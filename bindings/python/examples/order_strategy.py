@@ -23,7 +23,7 @@ def decide(journal: bytes, records: lapwing.Records) -> list[tuple[bytes, int]]:
     large = (rows["action"] == b"A") & (rows["side"] == b"B") & (rows["size"] >= LARGE)
     return [
         (ORDER.pack(journal, sequence, int(row["price"]), 1, int(row["instrument_id"])), NEW_ORDER)
-        for sequence, row in zip(records.sequences[large].tolist(), rows[large])
+        for sequence, row in zip(records.sequences[large].tolist(), rows[large], strict=True)
     ]
 
 

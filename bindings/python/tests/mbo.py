@@ -21,7 +21,7 @@ def records(*orders: tuple[bytes, bytes, int, int, int]) -> np.ndarray:
     rows["instrument_id"] = INSTRUMENT
     rows["flags"] = LAST
     rows["ts_event"] = rows["ts_recv"] = START_NS
-    for row, (action, side, price, size, order_id) in zip(rows, orders):
+    for row, (action, side, price, size, order_id) in zip(rows, orders, strict=True):
         row["action"], row["side"] = action, side
         row["price"], row["size"], row["order_id"] = price * PRICE, size, order_id
     return rows

@@ -182,7 +182,7 @@ def python_defaults(signature, names, nanoseconds=()):
     values = [defaults[name] for name in names]
     return [
         -1 if value is None else round(value * 1e9) if name in nanoseconds else value
-        for name, value in zip(names, values)
+        for name, value in zip(names, values, strict=True)
     ]
 
 

@@ -35,7 +35,7 @@ def folder(tmp_path):
 
 def test_the_driver_times_one_side(folder):
     answers = driving.drive(folder, ANSWERS)
-    for (answer,), expected in zip(answers, ANSWERS.values()):
+    for (answer,), expected in zip(answers, ANSWERS.values(), strict=True):
         assert re.fullmatch(expected, answer)
 
 

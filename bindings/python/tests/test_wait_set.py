@@ -54,7 +54,7 @@ def test_the_bus_that_has_something_is_ready(buses, waits):
 
 
 def test_the_iteration_ends_when_no_source_is_left(buses, waits):
-    names = dict(zip(buses[2:], "ab"))
+    names = dict(zip(buses[2:], "ab", strict=True))
     for subscriber, name in names.items():
         waits.add(subscriber, name)
     for opened in buses[:2]:

@@ -222,7 +222,7 @@ def expected_of(scenario, language, lines):
 
 
 def differences(expected, found, trouble):
-    for number, (want, got) in enumerate(zip(expected, found)):
+    for number, (want, got) in enumerate(zip(expected, found, strict=False)):
         if want != got:
             return f"line {number + 1}: expected `{want}`, got `{got}`"
     if trouble:

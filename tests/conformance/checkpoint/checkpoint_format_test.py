@@ -46,7 +46,7 @@ class CheckpointFormat(harness.BusTest):
         orders = [read_checkpoint.order_of(entry) for entry in checkpoint.entries()]
         self.assertGreater(len(orders), 10)
         self.assertEqual(len(shown), len(orders))
-        for line, order in zip(shown, orders):
+        for line, order in zip(shown, orders, strict=True):
             for name in ("publisher_id", "instrument_id", "order_id", "price", "size", "flags"):
                 self.assertEqual(line[name], order[name], name)
             self.assertEqual(line["action"].encode(), order["action"])

@@ -40,7 +40,7 @@ class Checkpoint:
         self.path = pathlib.Path(path)
         content = self.path.read_bytes()
         demand(len(content) >= PAGE, "no header")
-        header = dict(zip(FIELDS, HEADER.unpack(content[:PAGE])))
+        header = dict(zip(FIELDS, HEADER.unpack(content[:PAGE]), strict=True))
         demand(header["magic"] == MAGIC, "magic")
         demand(header["version"] == 1, "version")
         demand(header["checksum"] == xxhash.xxh3_64_intdigest(content[:PAGE - 8]), "checksum")
@@ -65,7 +65,8 @@ class Checkpoint:
         demand(not any(content[entries_end:sums_offset]), "padding")
         sums = content[sums_offset:]
         demand(self.header["sums_sum"] == xxhash.xxh3_64_intdigest(sums), "sums")
-        for number, (block, wanted) in enumerate(zip(blocks, struct.iter_unpack("<Q", sums))):
+        pairs = zip(blocks, struct.iter_unpack("<Q", sums), strict=True)
+        for number, (block, wanted) in enumerate(pairs):
             demand(xxhash.xxh3_64_intdigest(block, seed=number) == wanted[0], f"block {number}")
 
     def entries(self):
@@ -79,7 +80,7 @@ class Checkpoint:
 
 def order_of(entry):
     """An OrderEntry as a dictionary."""
-    return dict(zip(ORDER_FIELDS, ORDER_ENTRY.unpack(entry)))
+    return dict(zip(ORDER_FIELDS, ORDER_ENTRY.unpack(entry), strict=True))
 
 
 def order_key(order):

@@ -168,7 +168,7 @@ class RealFlow(Comparison):
             print(f"\n{side}: {len(queues[0])} orders at {len(levels(queues[0]))} prices, equal")
         differences = collections.Counter()
         for (_, a), (_, b) in zip(oracle.read_mbo(f"{DATA}/{ES_SNAPSHOT}"),
-                                  oracle.read_mbo(f"{DATA}/{ES}")):
+                                  oracle.read_mbo(f"{DATA}/{ES}"), strict=False):
             for field in ("order_id", "price", "size", "side", "action", "sequence", "ts_event",
                           "channel_id", "ts_in_delta", "ts_recv", "flags"):
                 differences[field] += getattr(a, field) != getattr(b, field)

@@ -44,7 +44,7 @@ def record_batch(
     arrays = [_array(pyarrow, field, columns[field.name], prices) for field in fields]
     described = [
         pyarrow.field(field.name, array.type, metadata={"unit": field.unit, "role": field.role})
-        for field, array in zip(fields, arrays)
+        for field, array in zip(fields, arrays, strict=True)
     ]
     return pyarrow.RecordBatch.from_arrays(arrays, schema=pyarrow.schema(described))
 

@@ -159,7 +159,7 @@ def _floats(field: Field, column: np.ndarray, target: np.dtype) -> np.ndarray:
     if column.dtype.kind == "f":
         same = (made == column) | (np.isnan(made) & np.isnan(column))
     else:
-        pairs = zip(made.tolist(), column.tolist())
+        pairs = zip(made.tolist(), column.tolist(), strict=True)
         same = np.array([one == other for one, other in pairs], bool)
     _check_each(field, column, same, f"has more digits than {field.type}")
     return made
