@@ -9,7 +9,7 @@ import datetime
 import operator
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from .error import invalid, wrong_type
 
 FOREVER = -1
 
-Time = Union[int, datetime.datetime, np.datetime64]
+Time = int | datetime.datetime | np.datetime64
 """ns since 1970, UTC; or a datetime with a time zone; or a numpy.datetime64, in UTC"""
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any, Union, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -102,11 +102,11 @@ class History(Handle[_native.History]):
         """What the journal has now: oldest, archived, durable."""
         return self._handle.inspect()
 
-    def read(self, first: int, rows: int = ROWS) -> Union[Records, Event]:
+    def read(self, first: int, rows: int = ROWS) -> Records | Event:
         """A copy of rows from `first` on, or one event "lost". would-block: it is not there yet."""
         return self.read_into(np.empty(whole("rows", rows), self.dtype), first)
 
-    def read_into(self, memory: Any, first: int) -> Union[Records, Event]:
+    def read_into(self, memory: Any, first: int) -> Records | Event:
         """The same into writable, contiguous memory, of which the rows are a view.
 
         record-size: the memory is an array whose fields differ from those of the records.
@@ -132,7 +132,7 @@ class History(Handle[_native.History]):
 
     def chunks(
         self, first: int | None = None, end: int | None = None
-    ) -> Iterator[Union[Records, Event]]:
+    ) -> Iterator[Records | Event]:
         """The records from `first` (None: the oldest) to `end` - 1 (None: the newest), in order.
 
         Finished segments are mapped, the growing one is read. An event stands for what is lost.
@@ -142,7 +142,7 @@ class History(Handle[_native.History]):
         stop = info.archived + 1 if end is None else whole("end", end)
         maps = True
         while next_row < stop:
-            item: Union[Records, Event]
+            item: Records | Event
             try:
                 item = self._piece(next_row, stop, maps)
             except WouldBlock:
@@ -154,7 +154,7 @@ class History(Handle[_native.History]):
                 next_row = item.last + 1
             yield item
 
-    def _piece(self, first: int, stop: int, maps: bool) -> Union[Records, Event]:
+    def _piece(self, first: int, stop: int, maps: bool) -> Records | Event:
         if maps:
             try:
                 return self.map(first, stop - 1)
@@ -162,7 +162,7 @@ class History(Handle[_native.History]):
                 pass
         return self.read(first, min(ROWS, stop - first))
 
-    def __iter__(self) -> Iterator[Union[Records, Event]]:
+    def __iter__(self) -> Iterator[Records | Event]:
         return self.chunks()
 
     def __len__(self) -> int:
@@ -176,7 +176,7 @@ class History(Handle[_native.History]):
     @overload
     def __getitem__(self, key: int) -> np.void: ...
 
-    def __getitem__(self, key: Union[slice, int]) -> Union[Records, np.void]:
+    def __getitem__(self, key: slice | int) -> Records | np.void:
         """history[a:b] and history[n]: see the class. Records are read-only.
 
         A range within one finished segment is a view; other ranges are copied together. chunks()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -119,7 +119,7 @@ class State(_Rows):
         self.schema = schema
 
 
-Item = Union[Records, State, Event]
+Item = Records | State | Event
 """What iterating over a subscriber yields. A history yields records and events."""
 
 

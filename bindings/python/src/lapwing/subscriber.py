@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Collection, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Union
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from .schema import Schema, row_check, text_of_schema
 
 _ON_GAP = {"fill": 1, "skip": 2, "stop": 3, "snapshot": 4}
 _STATE = 2
-_Batch = tuple[int, int, int, int, bool, Union[Event, None]]
+_Batch = tuple[int, int, int, int, bool, Event | None]
 _NAMED_STARTS = {"live": 0, "oldest": 1, "snapshot": 4}
 _STARTS = (
     "'live', 'oldest', 'snapshot', Start.sequence(n), Start.time(utc_ns), Start.after(position), "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol, Union
+from typing import Any, NamedTuple, Protocol
 
 from . import _native
 from ._arguments import WAIT, duration_ns, number_of, optional_ns, timeout_ns, whole
@@ -34,7 +34,7 @@ class HasFileno(Protocol):
     def fileno(self) -> int: ...
 
 
-Source = Union[Subscriber, Channel, Listener]
+Source = Subscriber | Channel | Listener
 
 
 class Timer:
