@@ -21,7 +21,6 @@ from .error import (
     Unsupported,
     WouldBlock,
     invalid,
-    wrong_type,
 )
 from .records import Records, dtype_of
 from .schema import Schema, described, row_check

@@ -28,7 +28,7 @@ from ._event_loop import AsyncItems, Items, Waiter
 from ._handle import Handle
 from ._native import Event, Position
 from .cursor import Cursor
-from .error import Error, NotFound, TooSmall, invalid, wrong_type
+from .error import NotFound, TooSmall, invalid, wrong_type
 from .records import Item, Records, State, dtype_of
 from .schema import Schema, row_check, text_of_schema
 
