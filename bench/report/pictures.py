@@ -5,8 +5,19 @@ import statistics
 import figures
 import gallery as galleries
 import plan as plans
-from gallery import (COLOURS, DASHED, DISTRUST, Gallery, bytes_a_second, from_zero, logarithmic,
-                     nanoseconds, pyplot, short, times)
+from gallery import (
+    COLOURS,
+    DASHED,
+    DISTRUST,
+    Gallery,
+    bytes_a_second,
+    from_zero,
+    logarithmic,
+    nanoseconds,
+    pyplot,
+    short,
+    times,
+)
 
 __all__ = ["DISTRUST", "draw", "pyplot"]
 

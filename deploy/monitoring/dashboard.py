@@ -9,12 +9,18 @@ Changes are made here and not in what it writes, which dashboard_test.py compare
 import json
 from pathlib import Path
 
-from grafana_foundation_sdk.builders import bargauge, common, dashboard, heatmap, prometheus, stat
-from grafana_foundation_sdk.builders import statetimeline, timeseries
+from grafana_foundation_sdk.builders import (
+    bargauge,
+    common,
+    dashboard,
+    heatmap,
+    prometheus,
+    stat,
+    statetimeline,
+    timeseries,
+)
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
-from grafana_foundation_sdk.models import common as common_models
-from grafana_foundation_sdk.models import dashboard as models
-from grafana_foundation_sdk.models import units
+from grafana_foundation_sdk.models import common as common_models, dashboard as models, units
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
 PATH = Path(__file__).resolve().parent / "lapwing.dashboard.json"

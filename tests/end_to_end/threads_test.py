@@ -2,8 +2,8 @@
 
 import contextlib
 import os
-import resource
 import pathlib
+import resource
 import unittest
 
 import harness

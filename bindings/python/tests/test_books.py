@@ -7,7 +7,6 @@ import lapwing
 from mbo import INSTRUMENT, PRICE, PUBLISHER, publish
 from quotes import follower
 
-
 KEY = lapwing.BookKey(INSTRUMENT, PUBLISHER)
 
 

@@ -16,7 +16,6 @@ Exit: 0 all answer as expected, 1 one does not, 2 wrong usage.
 import argparse
 import json
 import os
-
 import select
 import shutil
 import signal

@@ -15,6 +15,7 @@ One thread at a time uses an object. Waits release the GIL, and Ctrl-C ends them
 
 from ._library import ABI, LIBRARY  # first: everything else calls the library
 
+# isort: split
 from . import log
 from ._native import (
     Ages,
@@ -42,8 +43,8 @@ from .error import (
     Error,
     EventDue,
     Forked,
-    InUse,
     Interrupted,
+    InUse,
     InvalidArgument,
     JournalFailed,
     Limit,
