@@ -29,7 +29,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
 
-import built  # noqa: E402
+import built
 
 HANG_SECONDS = 120
 FOLDED_PER_SECOND_MIN = 50_000  # by the checkpointer; a slower one hangs

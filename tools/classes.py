@@ -18,7 +18,7 @@ import subprocess
 import sys
 
 sys.path.append("/usr/lib/python3/dist-packages")  # where Debian's packages are for any python3
-from clang import cindex  # noqa: E402
+from clang import cindex
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PRODUCT = ("include", "proto", "os", "bus", "channel", "snapshot", "publisher", "subscribers", "monitor",

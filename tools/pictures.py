@@ -13,13 +13,13 @@ import sys
 import time
 
 sys.path.append("/usr/lib/python3/dist-packages")  # of Debian's packages, whatever python3 runs
-import pexpect  # noqa: E402
-import pyte  # noqa: E402
-from selenium import webdriver  # noqa: E402
-from selenium.webdriver.chrome.service import Service  # noqa: E402
+import pexpect
+import pyte
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "deploy"))
-import operate_demo  # noqa: E402
+import operate_demo
 
 COLUMNS, ROWS = 116, 13
 SETTLE_SECONDS = 40  # for charts to have something to show, and for the slow one to fall behind

@@ -14,7 +14,7 @@ if "LAPWING_BUILD_DIR" in os.environ:
         "LAPWING_PEERS_DIR", str(Path(os.environ["LAPWING_BUILD_DIR"], "bench", "peers"))
     )
 
-import pair  # noqa: E402
+import pair
 
 ROUNDS = 1000
 TRIES = 20

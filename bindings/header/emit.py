@@ -12,7 +12,7 @@ import argparse
 import sys
 from pathlib import Path
 
-if sys.version_info < (3, 9):
+if sys.version_info < (3, 9):  # noqa: UP036
     print(f"Python 3.9 or newer; this machine has {sys.version.split()[0]}")
     sys.exit(77)
 

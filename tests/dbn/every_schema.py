@@ -30,13 +30,13 @@ import tempfile
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(TESTS / "conformance" / "dbn_package"), str(TESTS / "end_to_end")]
-import databento_dbn as dbn
+import databento_dbn as dbn  # noqa: E402
 
-import compare_dbn
-import edge_records
-import harness
-import record_classes
-import shown_fields
+import compare_dbn  # noqa: E402
+import edge_records  # noqa: E402
+import harness  # noqa: E402
+import record_classes  # noqa: E402
+import shown_fields  # noqa: E402
 
 CAPACITY = 1024  # slots of the ring
 SEGMENT_BYTES = 65536  # of the journal's files: the least

@@ -12,9 +12,9 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "end_to_end")]
-import harness
-import mbo_records as mbo
-import order_book_oracle as oracle
+import harness  # noqa: E402
+import mbo_records as mbo  # noqa: E402
+import order_book_oracle as oracle  # noqa: E402
 
 ES = "esh4-glbx-mdp3-20231225.mbo.dbn.zst"
 ES_SNAPSHOT_RECORDS = 8_725

@@ -17,7 +17,7 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-import order_book_oracle as oracle
+import order_book_oracle as oracle  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("LAPWING_BUILD_DIR", HERE.parents[2] / "build"))
 DATA = os.environ.get("LAPWING_TEST_DATA")
