@@ -163,7 +163,7 @@ def measure(languages, rounds):
     ratios = {language: {figure: [] for figure in FIGURES} for language in every}
     garbage = {}
     for number in range(rounds):
-        for figure, turn in ((figure, turn) for figure in FIGURES for turn in range(TURNS.get(figure, 1))):
+        for figure, turn in ((each, turn) for each in FIGURES for turn in range(TURNS.get(each, 1))):
             with Place() as directory:
                 def of(language):
                     found = measured(language, figure, directory, number + turn)

@@ -20,6 +20,7 @@ NAME = "metadata"
 WEIGHT = 3
 TRIALS_MIN = 12
 INSTRUMENTS = (1, 2, 3)
+INSTRUMENT_TEXTS = tuple(map(str, INSTRUMENTS))
 DAYS = 4
 RECORDS = 24
 NAMES = ("AAA", "BBB", "005930", "7")
@@ -157,7 +158,7 @@ class Family:
 
     # The crafts
 
-    def _mappings(self, rng, targets=tuple(map(str, INSTRUMENTS))):
+    def _mappings(self, rng, targets=INSTRUMENT_TEXTS):
         return tuple((rng.choice(NAMES), tuple(
             (rng.choice(DATES), rng.choice(DATES), rng.choice(targets))
             for _ in range(rng.choice((0, 1, 1, 2, 3, 6))))) for _ in range(rng.randint(0, 6)))
@@ -165,7 +166,7 @@ class Family:
     def dates(self, trial):
         """Valid metadata: intervals that overlap, are empty, end before they begin, or have dates
         that do not exist; symbols that share an instrument; targets that are not numbers."""
-        targets = tuple(map(str, INSTRUMENTS)) * 3 + ("", "x", "4294967295")
+        targets = INSTRUMENT_TEXTS * 3 + ("", "x", "4294967295")
         mappings = self._mappings(trial.rng, targets)
         trial.note(f"mappings {mappings}")
         bus = self._place(trial, dbn_files.Metadata(symbols=NAMES, mappings=mappings).encode())

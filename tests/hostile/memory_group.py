@@ -19,7 +19,8 @@ class MemoryGroup:
             self.limit_file = "memory.max"
             if "memory" not in (self.mounted / "cgroup.controllers").read_text().split():
                 confinement.unmount(str(self.mounted), lazy=True)
-                raise OSError("control groups of version 2 have no memory controller here")
+                raise OSError(
+                    "control groups of version 2 have no memory controller here") from None
             with open(self.mounted / "cgroup.subtree_control", "w", encoding="ascii") as control:
                 control.write("+memory")
         self.path = self.mounted / f"lapwing-hostile-{name}"

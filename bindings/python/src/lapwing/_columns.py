@@ -197,7 +197,7 @@ def _bytes(field: Field, column: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(column).view(kind)[:, 0]
     elif column.dtype.kind in "SO" and column.ndim == 1:
         values = column.tolist()
-        for row, value in enumerate(values):
+        for row, value in enumerate(values):  # noqa: B007 (the error below names the row)
             if not isinstance(value, bytes) or len(value) > field.bytes:
                 break
             if column.dtype.kind == "O" and len(value) != field.bytes:
