@@ -30,6 +30,7 @@ done
 # repeat VARIABLE DEFAULT CI LONG: how often, or for how many seconds, a test repeats what it does
 # at random moments; a variable that is set already is kept.
 repeat() {
+  # shellcheck disable=SC2034 # one of them is read by the name of the tier
   local default=$2 ci=$3 long=$4
   export "$1=${!1:-${!tier}}"
 }
@@ -85,7 +86,7 @@ failures=()  # the end of what failed: it may stand far up, or be cut off where 
 # finish NAME SECONDS STATUS TALLY: books one stage. TALLY is what tally.py printed, or "none" for
 # a stage that only builds.
 finish() {
-  local name=$1 seconds=$2 status=$3 tally=$4 counts= outcome=ok
+  local name=$1 seconds=$2 status=$3 tally=$4 counts='' outcome=ok
   if [[ $tally != none ]]; then
     local first rest p f s
     first=${tally%%$'\n'*}

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # For the set-up scripts, which read it: they install from apt alone, and never ask a question.
 
 say() { printf 'setup: %s\n' "$*"; }

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # For build.sh and setup.sh, which read it: the Rust that the crates need.
 rust_needed=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' \
   "$(dirname "${BASH_SOURCE[0]}")/rust/Cargo.toml")

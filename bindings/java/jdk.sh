@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sets JAVA_HOME to a JDK that has java.lang.foreign: the one that is set, that of PATH, or one
 # below /usr/lib/jvm. For scripts that source it; its function ends them with 77 if there is none.
 

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # For build.sh and test.sh, which read it: Rust and the crates that the package needs, and where it
 # is built. Ends with 77 and a last line that says what the machine lacks.
 rust=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -27,4 +28,4 @@ if ! cargo fetch --manifest-path "$rust/Cargo.toml" --locked --offline >/dev/nul
   fi
 fi
 export CARGO_NET_OFFLINE=true
-cd "$rust"
+cd "$rust" || exit

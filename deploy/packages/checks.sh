@@ -1,4 +1,6 @@
+# shellcheck shell=bash
 # Functions of the tests of the packages. Set $work to a directory first.
+# shellcheck disable=SC2034,SC2154 # the tests set and read them
 passed=0 failed=0 skipped=0
 
 skip() { printf 'SKIPPED: %s\n' "$1"; exit 77; }
@@ -21,7 +23,10 @@ check() {
 # silent COMMAND...: succeeds if the command does and prints nothing.
 silent() {
   local output
-  output=$("$@" 2>&1) && [[ -z $output ]] || { printf '%s\n' "$output"; return 1; }
+  if ! output=$("$@" 2>&1) || [[ -n $output ]]; then
+    printf '%s\n' "$output"
+    return 1
+  fi
 }
 
 # until_true COMMAND...: repeats the command in a subshell until it succeeds, for at most 60 s.

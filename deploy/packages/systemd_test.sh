@@ -40,7 +40,7 @@ end_container() {  # On SIGTERM nspawn powers the container off.
     kill -0 "$supervisor" 2>/dev/null || break
     sleep 0.2
   done
-  kill -KILL $leader "$supervisor" 2>/dev/null
+  kill -KILL ${leader:+"$leader"} "$supervisor" 2>/dev/null
   wait "$supervisor" 2>/dev/null
   for hierarchy in "${cgroups[@]}"; do
     find "$hierarchy/lapwing-$$" -depth -type d -exec rmdir {} + 2>/dev/null
@@ -59,7 +59,7 @@ as() {
     --no-new-privs "${@:4}"
 }
 as_owner() { as lapwing lapwing lapwing "$@"; }
-as_monitor() { as $monitor "$@"; }  # The identity of the running service, see `identified`.
+as_monitor() { as "${monitor[@]}" "$@"; }  # The identity of the running service, see `identified`.
 
 property() { inside systemctl show --property="$1" --value "$2"; }
 
@@ -167,10 +167,10 @@ sys.exit(not eval("(" + sys.argv[2] + ")"))' "$bus" "$1"
 identified() {
   local pid
   pid=$(property MainPID lapwing-serve)
-  monitor=$(inside sed -n 's/^[UG]id:\t\([0-9]*\).*/\1/p; s/^Groups:\t\(.*\) $/\1/p' \
+  read -ra monitor < <(inside sed -n 's/^[UG]id:\t\([0-9]*\).*/\1/p; s/^Groups:\t\(.*\) $/\1/p' \
     "/proc/$pid/status" | sed 's/ /,/g' | paste -sd ' ')
   inside cat "/proc/$pid/status"
-  [[ $monitor == "$(inside id -u lapwing-serve) $(inside id -g lapwing-serve) "* ]] &&
+  [[ ${monitor[*]} == "$(inside id -u lapwing-serve) $(inside id -g lapwing-serve) "* ]] &&
     inside grep -E '^(CapEff:.0+|NoNewPrivs:.1)$' "/proc/$pid/status"
 }
 

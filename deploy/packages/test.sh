@@ -74,12 +74,12 @@ out = "/var/lib/lapwing-recordings/es/es.dbn.zst"
 from = "oldest"
 until-closed = true
 END
-  local lapwing='setpriv --reuid=lapwing --regid=lapwing --clear-groups lapwing'
-  inside $lapwing publish --config /etc/lapwing/es.toml &&
-    inside $lapwing record --config /etc/lapwing/es.toml &&
-    inside $lapwing verify --bus /var/lib/lapwing/es &&
+  local lapwing=(setpriv --reuid=lapwing --regid=lapwing --clear-groups lapwing)
+  inside "${lapwing[@]}" publish --config /etc/lapwing/es.toml &&
+    inside "${lapwing[@]}" record --config /etc/lapwing/es.toml &&
+    inside "${lapwing[@]}" verify --bus /var/lib/lapwing/es &&
     inside test -s /var/lib/lapwing-recordings/es/es.dbn.zst &&
-    killed "$lapwing" &&
+    killed "${lapwing[*]}" &&
     inside sh -c 'lapwing --version && test -e /usr/lib/systemd/system/lapwing-publish@.service'
 }
 
@@ -106,13 +106,14 @@ cp /etc/resolv.conf "$root/etc/" 2>/dev/null
 cp "$work"/first/*.deb "$root/packages/"
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 chmod 755 "$root/usr/sbin/policy-rc.d"
+mapfile -t debs < <(cd "$root" && printf '/%s\n' packages/*.deb)
+mapfile -t released < <(printf '%s\n' "${debs[@]}" | grep -v -e -dbgsym_)
 # What they depend on comes first, so that what is left over is theirs.
 check 'apt installs them' inside apt-get install -yq --no-install-recommends \
-  $(cd "$root" && printf '/%s ' packages/*.deb) gcc libc6-dev pkg-config
+  "${debs[@]}" gcc libc6-dev pkg-config
 check 'apt removes them' inside apt-get purge -yq lapwing liblapwing1 liblapwing-dev
 listing >"$work/before"
-check 'dpkg installs them' inside dpkg -i $(cd "$root" && for deb in packages/*.deb; do
-  [[ $deb == *-dbgsym_* ]] || printf '/%s ' "$deb"; done)
+check 'dpkg installs them' inside dpkg -i "${released[@]}"
 check 'they are used' used
 check 'a program is compiled with them' compiled
 check 'dpkg purges them' inside dpkg --purge lapwing liblapwing-dev liblapwing1

@@ -72,7 +72,9 @@ run_variant() {  # NAME header_variant's arguments…
   python3 "$root/tests/capi/header_variant.py" "$header" "${@:2}" >"$work/$1/lapwing.h" &&
     "$cc" -std=c11 -Wall -Wextra -Werror -I"$work/$1" "$root/tests/capi/round_trip.c" -o "$work/$1/program" \
       -L"$build" -l:liblapwing.so.1 &&
-    LD_LIBRARY_PATH=$build "$work/$1/program" "$work/$1/bus" || { failed=1; echo "FAILED: $1 structs"; }
+    LD_LIBRARY_PATH=$build "$work/$1/program" "$work/$1/bus" && return
+  failed=1
+  echo "FAILED: $1 structs"
 }
 run_variant shorter --remove lapwing_subscriber_options.measure_every \
   --remove lapwing_subscriber_options.conflate_keys_max --remove lapwing_publisher_options.source_offset \

@@ -116,7 +116,8 @@ linked_without_rocksdb() { ! ldd "$work/found/subscribe" | grep rocksdb; }
 check "a program of lapwing::lapwing is linked without RocksDB" linked_without_rocksdb
 
 # Not optimised, and with assertions.
-export PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name lapwing-cpp.pc)")
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name lapwing-cpp.pc)")
+export PKG_CONFIG_PATH
 by_pkg_config() {  # PROGRAM PACKAGE
   # shellcheck disable=SC2046
   "${compiler[@]}" -O0 -Wall -Wextra -Wpedantic -Werror -c "$work/consumer/$1.cc" \
