@@ -2,6 +2,8 @@
 """Proves that each house rule can fail: it finds nothing in a good tree and something in each bad
 one, and no rule is without such a proof."""
 
+import subprocess
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -298,6 +300,24 @@ CASES = {
         ],
         [{"bus/a.h": "// See docs/a.md.\n"}, {"bus/a.h": "// as STYLE.md says\n"}],
     ),
+    text.no_stray_files: (
+        [
+            {"bindings/rust/Cargo.lock": "[[package]]\n", "bus/lock_file.cc": "int a;\n"},
+            {"bindings/python/py.typed": "", "tools/__init__.py": ""},
+        ],
+        [
+            {"build.lock": "1\n"},
+            {"bindings/node/yarn.lock": "1\n"},
+            {"bus/a.cc.orig": "int a;\n"},
+            {"bus/a.cc.rej": "int a;\n"},
+            {"tools/__pycache__/a.pyc": "1\n"},
+            {"bus/a.cc~": "int a;\n"},
+            {"bus/.a.cc.swp": "1\n"},
+            {"bus/#a.cc#": "int a;\n"},
+            {"bus/a.cc": ""},
+            {"docs/__init__.md": ""},
+        ],
+    ),
     text.file_names: (
         [{"bus/ring_file.h": HEADER}],
         [
@@ -339,6 +359,15 @@ class ThePiecesBelow(unittest.TestCase):
         self.assertEqual(
             without_comments(text_with), 'a;        \n    \n      f = ""; i = 1\'000; j = "";\n'
         )
+
+    def test_what_git_tracks_is_known_also_if_it_is_no_text(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("a.orig", "b.pyc", "c.rej"):
+                Path(folder, name).write_text("1\n", encoding="utf-8")
+            subprocess.run(["git", "init", "--quiet", folder], check=True)
+            subprocess.run(["git", "-C", folder, "add", "--force", "a.orig", "b.pyc"], check=True)
+            found = list(text.no_stray_files(Tree.load(folder)))
+        self.assertEqual([finding.path for finding in found], ["a.orig", "b.pyc"])
 
     def test_the_tree_is_read_and_the_headers_of_proto_are_understood(self):
         tree = Tree.load(ROOT)

@@ -5,6 +5,8 @@ The forbidden words are put together from parts, so that this file does not cont
 
 import re
 
+from tree import Finding
+
 COLUMNS_MAX = 100
 CODE = (".h", ".cc", ".py", ".sh", ".cmake", ".rs", "CMakeLists.txt", ".ci/run")
 NOT_OURS = ("LICENSE", "Cargo.lock")
@@ -52,6 +54,10 @@ OUTSIDE_DOCUMENTS = r"\b(DESIGN|STYLE)(\.md| \d+)\b"
 
 # Stands in for another project's header, and has to have its name.
 CATCH2_NAME = "testing/catch2_v3/catch2/catch.hpp"
+# What tools and editors leave behind.
+STRAY = re.compile(r"(.*\.(lock|orig|rej|pyc|pyo|bak|swp|tmp)|.*~|\.?#.*|\.DS_Store)")
+LOCKS = {"Cargo.lock"}
+EMPTY_ON_PURPOSE = {"py.typed", "__init__.py"}
 NAMELESS_ROOMS = {"util", "utils", "common", "misc", "helpers"}
 
 
@@ -116,6 +122,16 @@ def file_names(tree):
             yield source.finding(1, f"'{part}' says nothing; name the file after what it holds")
 
 
+def no_stray_files(tree):
+    """git tracks no file that a tool left behind, and no empty file that has no purpose."""
+    for path, size in tree.sizes.items():
+        name = path.rsplit("/", 1)[-1]
+        if STRAY.fullmatch(name) and name not in LOCKS:
+            yield Finding(path, 1, f"a tool left this behind: git rm --cached {path}")
+        elif size == 0 and name not in EMPTY_ON_PURPOSE:
+            yield Finding(path, 1, f"this is empty: git rm {path}")
+
+
 def documents_exist(tree):
     """A document that is referred to is in the tree, under that name."""
     for source in tree:
@@ -176,5 +192,5 @@ def no_old_names(tree):
                 yield source.finding(line, f"'{match[1]}' has another name now: see CHANGELOG.md")
 
 
-RULES = [no_old_names, loops_are_short, tabs_are_the_packages_own, documents_exist, no_markers, no_machine_paths, no_registry_hosts, file_names]
+RULES = [no_old_names, loops_are_short, tabs_are_the_packages_own, documents_exist, no_markers, no_machine_paths, no_registry_hosts, file_names, no_stray_files]
 ADVICE = [text_form]

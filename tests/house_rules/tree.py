@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -90,11 +91,24 @@ class Source:
         return Finding(self.path, line, message)
 
 
-class Tree:
-    """Every text file below a root, by path with forward slashes."""
+def tracked_sizes(root):
+    """The bytes of each file that git tracks, by path. None: the root is in no repository."""
+    listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, text=True,
+                            check=False)
+    if listed.returncode != 0:
+        return None
+    return {path: Path(root, path).stat().st_size
+            for path in listed.stdout.split("\0") if path and Path(root, path).is_file()}
 
-    def __init__(self, files):
+
+class Tree:
+    """Every text file below a root, by path with forward slashes; and tracked files' sizes."""
+
+    def __init__(self, files, sizes=None):
         self.files = {path: Source(path, text) for path, text in sorted(files.items())}
+        if sizes is None:
+            sizes = {path: len(text) for path, text in files.items()}
+        self.sizes = sizes
 
     @classmethod
     def load(cls, root):
@@ -106,7 +120,7 @@ class Tree:
                 if name == ".git" or name.endswith(BINARY) or path.is_symlink():
                     continue
                 files[path.relative_to(root).as_posix()] = path.read_text(encoding="utf-8")
-        return cls(files)
+        return cls(files, tracked_sizes(root))
 
     def __iter__(self):
         return iter(self.files.values())
