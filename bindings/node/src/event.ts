@@ -2,14 +2,14 @@
 import { layouts } from './abi.js';
 import { decoded, Struct } from './memory.js';
 
-const EVENT = layouts.lapwing_event.fields;
+type EventFields = typeof layouts.lapwing_event.fields;
 type NameIn<Names> = Names[keyof Names];
 
 /** The types of events, as `item.type` has them. */
-export type EventType = NameIn<typeof EVENT.kind.names>;
+export type EventType = NameIn<EventFields['kind']['names']>;
 
 /** Why records are missing. */
-export type Cause = NameIn<typeof EVENT.cause.names>;
+export type Cause = NameIn<EventFields['cause']['names']>;
 
 interface EventOf<Type> {
   readonly type: Type;
