@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests of the crates: unit tests, documents, examples, and what must not compile; and
-# clippy, whose warnings are errors.
+# lint.sh.
 #
 # LAPWING_LIBRARY   the library; default: that of build/release, else the system's
 # Exit: 0; 77, whose last line says what this machine lacks; anything else: a test failed.
@@ -13,5 +13,4 @@ export LAPWING_LIBRARY=$library
 
 cargo check --locked --workspace # the crate without its features
 cargo test --locked --workspace --features lapwing/tokio
-cargo clippy --version >/dev/null || lacks "clippy, which rustup adds: rustup component add clippy"
-cargo clippy --locked --workspace --all-targets --features lapwing/tokio -- -D warnings
+exec "$rust/lint.sh"

@@ -1,0 +1,13 @@
+#!/bin/sh
+# Runs eslint over the package. Builds it first, since build.sh installs eslint.
+#
+# Exit: 0 nothing found, 77 the machine lacks what the last line says, 1 anything else.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+"$here/build.sh"
+cd "$here/../../build/bindings/node"
+cp "$here/eslint.config.mjs" "$here/generate.mjs" .
+found=$(node_modules/.bin/eslint eslint.config.mjs generate.mjs conformance examples src tests) || {
+  echo "$found" | sed "s|^$PWD/|bindings/node/|"
+  exit 1
+}
