@@ -14,6 +14,7 @@ packages=(
   build-essential cmake ninja-build ccache pkg-config  # the build
   clang-19 libclang-rt-19-dev                          # the second compiler and its sanitizers
   clang-format-19                                      # the house rule on formatting
+  clang-tidy-19 shellcheck                             # tools/check
   libabsl-dev libboost-dev                             # statuses and strings; mapped memory
   liburing-dev                                         # the publisher's file thread
   libxxhash-dev libzstd-dev zstd                       # checksums; compressed DBN

@@ -4,7 +4,7 @@
 #   deploy/test.sh          every behaviour once, in minutes: the house rules, a release build of
 #                           what is tested, its tests
 #   deploy/test.sh --ci     before a change lands, 40 minutes: more repetitions, real data,
-#                           sanitizers, fuzzing, memory models, other programs' readers
+#                           sanitizers, fuzzing, memory models, other programs' readers, lint
 #   deploy/test.sh --long   all of it for hours, with seeds drawn: kills, joins, power cuts,
 #                           torture, fuzzing, a hostile operator, large states, more builds
 #
@@ -187,6 +187,9 @@ default_stages() {
 
 ci_stages() {
   build 'release: build' release all headers_compile_alone || return
+  local check=(--ci --since "$(git rev-parse --quiet --verify HEAD^ || echo HEAD)")
+  [[ $tier == long ]] && check=(--long)
+  run_script 'format, lint, types' tools/check "${check[@]}" --lint
   run_ctest 'release: tests' release -L "$tiers_so_far" -LE '^(house|registry)$'
   run_script 'release: instructions a record' bench/instructions.sh --check build/release
   # A change is held against the same attacks as the one before; new ones are found in the long run.
