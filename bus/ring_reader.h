@@ -38,7 +38,7 @@ struct RingRun {
 };
 
 // A run asks for the slot this many records ahead where it knows that it has been published, so
-// that a reader that lags reads from its cache (docs/adr/0012-reading-in-runs.md). It looks at head
+// that a reader that lags reads from its cache (docs/explanation/adr/0012-reading-in-runs.md). It looks at head
 // for that once it has found kRunMin records one after the other, and not before: head is a line
 // that every publish takes away again.
 inline constexpr std::uint64_t kReadAheadSlots = 96;

@@ -58,7 +58,7 @@ class GuardedMemory {
 
 // --- A hostile producer against FrameReader
 
-// What docs/channel.md says of the frame at `from`: the reader is to agree.
+// What docs/explanation/channel-protocol.md says of the frame at `from`: the reader is to agree.
 class Judge {
  public:
   Judge(std::span<const std::byte> data, const FrameGeometry& geometry)

@@ -1,5 +1,5 @@
 // The exit codes of `lapwing`. Each has one meaning in all commands, and scripts rely on them:
-// docs/operating.md lists them, and the help of every command is made of kExitCodes.
+// docs/how-to/run-with-systemd.md lists them, and the help of every command is made of kExitCodes.
 //
 // Thread safety: pure functions.
 #pragma once

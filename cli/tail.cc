@@ -36,7 +36,7 @@ constexpr char kTailAbout[] =
     "  lapwing tail --bus ./es --from oldest --until-closed --format none --summary\n\n"
     "Records go to standard output, events (gaps, sessions, losses) to standard error; with\n"
     "--format json both go to standard output. --format csv begins with a header. Records are\n"
-    "shown by their description, every field by its name (docs/records.md).\n\n"
+    "shown by their description, every field by its name (docs/reference/records.md).\n\n"
     "With --from snapshot the state comes first. It is marked: `state` before the line,\n"
     "\"state\": true in JSON, 1 in the last column of CSV. Its sequence is the order's\n"
     "place (0 if the fold has none). --count, and the summary's records and digest, cover\n"

@@ -1,5 +1,5 @@
 # The library that others link: lapwing::lapwing, one static archive of all rooms with the headers of
-# include/lapwing, and its installation. docs/api.md says how to use it.
+# include/lapwing, and its installation. docs/reference/cpp.md says how to use it.
 #
 # Only a Checkpointer uses RocksDB. It is in an archive of its own, lapwing::checkpoints, which is
 # there where RocksDB is; a user of lapwing::lapwing needs no RocksDB.

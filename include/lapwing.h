@@ -1,4 +1,4 @@
-/* lapwing.h: the C interface of Lapwing. C11, and C++11 or newer. docs/c.md explains it.
+/* lapwing.h: the C interface of Lapwing. C11, and C++11 or newer. docs/reference/c.md explains it.
  *
  *   lapwing_subscriber_options options = LAPWING_SUBSCRIBER_OPTIONS_INIT;
  *   options.directory = "./es";
@@ -133,7 +133,7 @@ LAPWING_API_V const char *lapwing_version(uint32_t *abi);
 /* "timed-out"; "unknown" for a number that is none. Static memory. */
 LAPWING_API_V const char *lapwing_error_name(lapwing_result code);
 
-/* Types, units and roles of fields: docs/records.md. */
+/* Types, units and roles of fields: docs/reference/records.md. */
 typedef uint32_t lapwing_type;
 enum {
   LAPWING_TYPE_INT8 = 1, LAPWING_TYPE_INT16 = 2, LAPWING_TYPE_INT32 = 3, LAPWING_TYPE_INT64 = 4,
@@ -335,7 +335,7 @@ enum {
   LAPWING_BATCH_EVENT = 3
 };
 
-/* Kinds of events: docs/events.md. `sequence` is the event's, as described. */
+/* Kinds of events: docs/reference/events.md. `sequence` is the event's, as described. */
 typedef uint32_t lapwing_event_kind;
 enum {
   LAPWING_EVENT_GAP = 1,      /* first to last did not come from the ring; fillable: they follow */
@@ -432,7 +432,7 @@ enum {
 enum {
   LAPWING_SUBSCRIBER_END_AT_CLOSE = 1, /* a clean close is the end: closed */
   LAPWING_SUBSCRIBER_CONFLATE = 2,     /* the newest record of each key, once an interval */
-  LAPWING_SUBSCRIBER_OBSERVES = 4      /* it shows records to people: see docs/monitoring.md */
+  LAPWING_SUBSCRIBER_OBSERVES = 4      /* it shows records to people: see docs/how-to/monitor.md */
 };
 
 typedef struct lapwing_subscriber_options {
@@ -443,7 +443,7 @@ typedef struct lapwing_subscriber_options {
   lapwing_start start;
   lapwing_on_gap on_gap;
   lapwing_wait wait;
-  uint32_t behind_records;     /* behind and live events: see docs/api.md; 0: not by this measure */
+  uint32_t behind_records;     /* behind and live events: see docs/reference/cpp.md; 0: not by this measure */
   uint64_t start_value;
   lapwing_position start_position;
   const char *fold;   /* of a state; NULL: the schema's default */

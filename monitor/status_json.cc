@@ -292,7 +292,7 @@ Json left_out_json(const LeftOut& left_out) {
           {"not_watched", left_out.not_watched}};
 }
 
-// As the text of the description has it (docs/records.md).
+// As the text of the description has it (docs/reference/records.md).
 void add_description(Json& json, const RecordIdentity& records) {
   if (records.description != nullptr) {
     json["description"] =

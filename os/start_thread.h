@@ -40,7 +40,7 @@ struct ThreadOptions {
   ThreadPlacement placement = {};
 };
 
-// `name` is a literal of at most 15 characters, for ps and debuggers; docs/tuning.md lists it. With
+// `name` is a literal of at most 15 characters, for ps and debuggers; docs/how-to/tune-a-machine.md lists it. With
 // a placement it waits until the thread is placed. Errors: kLimit, where the user's limit on
 // processes (ulimit -u) or the container's is reached; those of place_this_thread, and `body` does
 // not run.

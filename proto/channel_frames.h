@@ -1,5 +1,5 @@
 // The frames on a channel's socket, byte for byte: AF_UNIX, SOCK_SEQPACKET, one frame a packet.
-// No behaviour; the document is docs/channel.md.
+// No behaviour; the document is docs/explanation/channel-protocol.md.
 //
 // They start like the control socket's frames and share their numbering. A packet of ChannelHello
 // or ChannelWelcome carries one descriptor (SCM_RIGHTS), that of the sender's memory file; one of

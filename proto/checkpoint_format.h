@@ -1,4 +1,4 @@
-// A checkpoint file, byte for byte. No behaviour; the document is docs/formats.md.
+// A checkpoint file, byte for byte. No behaviour; the document is docs/reference/file-formats.md.
 //
 //   checkpoint/<fold>/<as-of sequence, 20 digits>.ckpt
 //

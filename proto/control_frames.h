@@ -1,5 +1,5 @@
 // The control socket's frames, byte for byte: AF_UNIX, SOCK_SEQPACKET, one frame a packet.
-// No behaviour; the document is docs/formats.md.
+// No behaviour; the document is docs/reference/file-formats.md.
 //
 // A receiver checks magic, version and length against the bytes that arrived before it looks at
 // anything else; a packet of length 0 is a violation. A newer peer may send what this release does

@@ -1,4 +1,4 @@
-// The file of a cursor, byte for byte. No behaviour; the document is docs/formats.md.
+// The file of a cursor, byte for byte. No behaviour; the document is docs/reference/file-formats.md.
 //
 //   0       CursorEntry, then zeros
 //   4,096   CursorEntry, then zeros

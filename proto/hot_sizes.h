@@ -1,5 +1,5 @@
 // The record sizes for which the compiler generates separate code. It knows the size there, so
-// moves of words and loops around them become straight-line code (docs/adr/0005-slot-moves.md).
+// moves of words and loops around them become straight-line code (docs/explanation/adr/0005-slot-moves.md).
 //
 // There is one list, so a size is as fast in a publish as in a read and in a run of reads. Every
 // other size takes the same steps in loops.

@@ -1,4 +1,4 @@
-// The journal's files, byte for byte. No behaviour; the document is docs/formats.md.
+// The journal's files, byte for byte. No behaviour; the document is docs/reference/file-formats.md.
 //
 //   journal/sessions, journal/sessions.copy     SessionEntry after SessionEntry, the same in both
 //   journal/<journal id>/<segment, 20 digits>.jnl   SegmentHeader page, then slots

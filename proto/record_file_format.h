@@ -1,4 +1,4 @@
-// The head of a record file, byte for byte. No behaviour; the document is docs/formats.md.
+// The head of a record file, byte for byte. No behaviour; the document is docs/reference/file-formats.md.
 //
 //   RecordFileHeader   128 bytes
 //   description        description_bytes of text: Schema::text() (lapwing/schema.h); may be none

@@ -1,5 +1,5 @@
 // The ring file, byte for byte. No behaviour; the slot protocol over it is
-// lapwing/detail/slot_words.h, the document is docs/formats.md.
+// lapwing/detail/slot_words.h, the document is docs/reference/file-formats.md.
 //
 //   page 0      RingHeader  written once, before the file gets its final name
 //   page 1      RingWords   one value per 128 bytes, written by the publisher's process only: where the

@@ -1,7 +1,7 @@
 // From a bus directory to a session that is ready to publish.
 //
 // Each step takes the result of the step before and returns a type of its own, so a wrong order does
-// not compile. The order is that of docs/durability.md. A publisher may be killed before or after
+// not compile. The order is that of docs/explanation/durability.md. A publisher may be killed before or after
 // each step: the next start repeats what is needed. PublisherSetUp::on_step is called with each
 // step's name.
 //

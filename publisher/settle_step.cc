@@ -106,7 +106,7 @@ absl::StatusOr<std::uint64_t> resume_source(const SettledBus& bus) {
 }
 
 // The description of the records in a journal that continues. Readers of the old records must be
-// right about the new ones (docs/records.md).
+// right about the new ones (docs/reference/records.md).
 absl::StatusOr<Schema> continue_schema(const SettledBus& bus, std::uint64_t hash) {
   const std::optional<Schema>& given = bus.options->schema;
   if (given && given->hash() == hash) return *given;

@@ -26,7 +26,7 @@ struct BusAnnouncement {
 
   // One for each bus directory.
   std::string file_name() const;
-  // JSON, docs/formats.md. Errors: kInvalidArgument (a path or name that is not UTF-8).
+  // JSON, docs/reference/file-formats.md. Errors: kInvalidArgument (a path or name that is not UTF-8).
   absl::StatusOr<std::string> text() const;
   // Reads what text() gives. Errors: kDamaged.
   static absl::StatusOr<BusAnnouncement> parse(const std::string& text);

@@ -41,7 +41,7 @@ struct Roster {
 
   // Whether it is the list of that session of the bus in that directory.
   bool is_of(const Id128& session, std::uint64_t inode) const;
-  // JSON, docs/formats.md.
+  // JSON, docs/reference/file-formats.md.
   std::string text() const;
   // Reads what text() returns. Errors: kDamaged.
   static absl::StatusOr<Roster> parse(const std::string& text);

@@ -1,6 +1,6 @@
 // What existed when a subscriber joined: up to H, the newest record then, which the publisher makes
 // durable; it answers with F, how far everything is. Once all of it is delivered, the subscriber has
-// caught up. Steps 1, 2 and 5 of docs/bootstrap.md.
+// caught up. Steps 1, 2 and 5 of docs/explanation/joining.md.
 //
 // Thread safety: one thread.
 #pragma once

@@ -121,7 +121,7 @@ TEST_CASE("A new cursor has nothing committed, and each commit is what the next 
   require_newest(disk, 7);
 }
 
-// What version 1 is, byte by byte, by another implementation of docs/formats.md.
+// What version 1 is, byte by byte, by another implementation of docs/reference/file-formats.md.
 constexpr const char* kEntryOfVersion1[] = {
     "4c505743555231000100000000000000", "07000000000000000001020304050607",
     "08090a0b0c0d0e0ff0f1f2f3f4f5f6f7", "f8f9fafbfcfdfeff6712000000000000",

@@ -1,6 +1,6 @@
 // How far a reader of batches lets a busy publisher get ahead before it looks again: taking each
 // line while it is written slows both of them down, and nothing can be prefetched from a writer that
-// is just in front (docs/adr/0012-reading-in-runs.md).
+// is just in front (docs/explanation/adr/0012-reading-in-runs.md).
 //
 // Thread safety: owned by one thread.
 #pragma once

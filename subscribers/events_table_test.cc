@@ -1,4 +1,4 @@
-// docs/events.md: what a subscriber delivers, item by item, for each start and each policy. The
+// docs/reference/events.md: what a subscriber delivers, item by item, for each start and each policy. The
 // tables are what this test sees.
 #include <algorithm>
 #include <array>
@@ -232,7 +232,7 @@ std::string table_of(const Happening& happening) {
   return text + "\n";
 }
 
-TEST_CASE("The tables of docs/events.md are what a subscriber delivers") {
+TEST_CASE("The tables of docs/reference/events.md are what a subscriber delivers") {
   std::string text = kTableHead;
   for (const Happening& happening : happenings()) text += table_of(happening);
   check_golden(LAPWING_EVENTS_DOCUMENT, text + kTail, kAdvice);

@@ -1,6 +1,6 @@
 // Which journal a subscriber that joins, or comes back, reads first, and at which sequence.
 //
-// `sessions` lists journals in the order in which publishers began them (docs/bootstrap.md, "When
+// `sessions` lists journals in the order in which publishers began them (docs/explanation/joining.md, "When
 // the journal changes"). A subscriber reads from some journal to the newest one, each to its end.
 //
 // Thread safety: free functions over what the caller owns.

@@ -1,4 +1,4 @@
-// The text form of a position: docs/formats.md, "Positions".
+// The text form of a position: docs/reference/file-formats.md, "Positions".
 #include <string>
 #include <string_view>
 #include <vector>

@@ -137,7 +137,7 @@ Step SubscriberMachine::on_attached(Attachment found) {
                                                                            : enter_stream();
 }
 
-// Steps 1 and 2 of docs/bootstrap.md. Without a publisher there is no one to flush: F is the end of
+// Steps 1 and 2 of docs/explanation/joining.md. Without a publisher there is no one to flush: F is the end of
 // the files that are there.
 Step SubscriberMachine::join() {
   if (join_ == Join::kNotYet) join_ = Join::kAttached;

@@ -1,5 +1,5 @@
 // The phases of a subscriber: it follows one bus from its join through gaps, a publisher's death and
-// its return. docs/bootstrap.md is its specification.
+// its return. docs/explanation/joining.md is its specification.
 //
 //   phase      a step                               leads to
 //   ---------  -----------------------------------  -------------------------------------------

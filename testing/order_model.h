@@ -1,4 +1,4 @@
-// For tests: the rules of docs/state.md once more, written for being read and not for speed. A book
+// For tests: the rules of docs/explanation/state.md once more, written for being read and not for speed. A book
 // is an object with maps; a loss is told to each of them at once. Shares no code with OrderFold.
 //
 // Thread safety: one thread.

@@ -101,7 +101,7 @@ def measured(interface, header):
 
 def lines_of(interface, header):
     numbers = measured(interface, header)
-    yield "# The C interface, written by bindings/c/golden.py; docs/ABI.md says what may change."
+    yield "# The C interface, written by bindings/c/golden.py; docs/reference/abi-policy.md says what may change."
     for name in interface.constants:
         yield f"constant {name} {next(numbers)}"
     for struct, fields in interface.structs.items():

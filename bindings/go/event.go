@@ -5,7 +5,7 @@ import "C"
 
 import "fmt"
 
-// EventKind says what happened between two records; docs/events.md has them in order.
+// EventKind says what happened between two records; docs/reference/events.md has them in order.
 type EventKind uint32
 
 const (

@@ -85,7 +85,7 @@ type SubscriberOptions struct {
 	Start            Start         // where to begin; zero: StartLive()
 	OnGap            OnGap         // what to do about a gap; 0: GapFill
 	Wait             WaitStrategy  // how to wait; 0: WaitBackoff
-	BehindRecords    uint32        // lag in records for an EventBehind: docs/api.md; 0: not by this measure
+	BehindRecords    uint32        // lag in records for an EventBehind: docs/reference/cpp.md; 0: not by this measure
 	BehindTime       time.Duration // lag in time for an EventBehind, or Never; 0: Never
 	Fold             string        // of a state; "": the schema's default
 	Expect           *Schema       // the records must have this schema; nil: any
@@ -94,7 +94,7 @@ type SubscriberOptions struct {
 	FlushTimeout     time.Duration // how long the publisher may take for the join, or Forever; 0: 10 s
 	StaleAfter       time.Duration // silence before an EventStale, or Never; 0: Never
 	EndAtClose       bool          // a clean close is the end: ErrClosed
-	Observes         bool          // the program shows records to people: docs/monitoring.md
+	Observes         bool          // the program shows records to people: docs/how-to/monitor.md
 	MeasureEvery     uint32        // measure the age of every Nth record, see Ages; 0: of none
 	Conflate         bool          // deliver the newest record of each key, once an interval
 	ConflateInterval time.Duration // with Conflate; 0: 250 ms

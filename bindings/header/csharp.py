@@ -8,7 +8,7 @@ SCALARS = {
 }
 ENUMS = {  # the names and the comments of the enumerations that programs see
     "lapwing_result": ("ErrorCode", "Why a call failed."),
-    "lapwing_type": ("FieldType", "Types of fields: docs/records.md."),
+    "lapwing_type": ("FieldType", "Types of fields: docs/reference/records.md."),
     "lapwing_unit": ("FieldUnit", "What the number in a field counts."),
     "lapwing_role": ("FieldRole", "What a field is for."),
     "lapwing_on_journal_lag":
@@ -18,7 +18,7 @@ ENUMS = {  # the names and the comments of the enumerations that programs see
     "lapwing_settled": ("Settled", "How a start settled the session before it."),
     "lapwing_journal_state": ("JournalState", "Of a publisher."),
     "lapwing_batch_kind": ("BatchKind", "What a read has found."),
-    "lapwing_event_kind": ("EventKind", "Kinds of events: docs/events.md."),
+    "lapwing_event_kind": ("EventKind", "Kinds of events: docs/reference/events.md."),
     "lapwing_cause": ("GapCause", "Why records are missing."),
     "lapwing_start": ("StartKind", "Where a subscriber begins."),
     "lapwing_on_gap": ("OnGap", "What a subscriber does at a gap."),

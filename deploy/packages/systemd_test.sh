@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests the services under systemd. A container boots a bare Debian, installs the package and runs
-# the commands of docs/operating.md. The units start. `lapwing-serve` shows the bus and cannot
+# the commands of docs/how-to/run-with-systemd.md. The units start. `lapwing-serve` shows the bus and cannot
 # change it. A killed publisher is started again. Purging the package leaves nothing.
 #
 #   deploy/packages/systemd_test.sh DIR [WORK]
@@ -118,10 +118,10 @@ or_journal() {
   return 1
 }
 
-# The commands of docs/operating.md, word for word: they write es.toml, enable and start the units.
+# The commands of docs/how-to/run-with-systemd.md, word for word: they write es.toml, enable and start the units.
 configured() {
   sed -n '/^    cat > \/etc\/lapwing\/es.toml <<END$/,/^    systemctl enable/s/^    //p' \
-    docs/operating.md >"$work/commands"
+    docs/how-to/run-with-systemd.md >"$work/commands"
   grep '^systemctl enable --now' "$work/commands" && inside sh -ex <"$work/commands"
 }
 

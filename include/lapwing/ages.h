@@ -7,7 +7,7 @@
 //   }
 //
 // An age is the time at which a record is delivered, less its time of publishing: the field that
-// its description marks kPublishTime (docs/records.md). Both times are those of the clock of
+// its description marks kPublishTime (docs/reference/records.md). Both times are those of the clock of
 // TypedPublisher, which agrees with CLOCK_REALTIME to some hundred nanoseconds. An age cannot be
 // more exact than that.
 //

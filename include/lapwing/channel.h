@@ -2,7 +2,7 @@
 // (lapwing/producer.h), ChannelConsumer (lapwing/consumer.h) and Duplex (lapwing/duplex.h).
 //
 // A channel carries messages of 0 bytes up to a stated maximum from one process to one other, in
-// order, and never overwrites one: a producer that is ahead waits. docs/channel.md has the layout,
+// order, and never overwrites one: a producer that is ahead waits. docs/explanation/channel-protocol.md has the layout,
 // the protocol and what happens when either side fails.
 //
 // Threads: one thread at a time uses an end, any thread may. A call that overlaps one that sleeps

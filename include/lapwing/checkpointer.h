@@ -15,7 +15,7 @@
 //
 // Only what is durable is folded, so neither store nor checkpoint ever holds what a power cut could
 // take back. A process that was killed continues where its store was committed last; a checkpoint
-// that has the name of one is whole. docs/state.md is the specification.
+// that has the name of one is whole. docs/explanation/state.md is the specification.
 //
 // Threads: one thread at a time, any thread; interrupt() at any time. It has a thread of its own
 // while it writes a checkpoint, and calls `log` and `on_event` from the calls of its functions

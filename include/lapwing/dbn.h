@@ -191,7 +191,7 @@ enum class SchemaId : std::uint16_t {
 };
 
 // What a bus's schema name stands for. Sizes and fields are in its description, which depends on
-// the version of DBN (docs/records.md).
+// the version of DBN (docs/reference/records.md).
 struct RecordSchema {
   const char* name;
   SchemaId id;

@@ -3,7 +3,7 @@
 //   if (lapwing::errc_of(status) == lapwing::Errc::kInUse) ...
 //
 // An error is a value: cold paths return absl::Status or absl::StatusOr, made here so that each has
-// a number that never changes its meaning between releases (docs/ABI.md). The message says what
+// a number that never changes its meaning between releases (docs/reference/abi-policy.md). The message says what
 // happened, where, and what to do next. A gap in the data is not an error: see lapwing/gap.h.
 //
 // Thread safety: everything here is a pure function.

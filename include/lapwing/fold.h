@@ -1,6 +1,6 @@
 // A fold turns records into state by key: the last record of each instrument, the orders that rest.
 // The interface by which the checkpointer, late joiners and the order book use one, and by which a
-// user adds one for a record type of their own. docs/state.md has the rules of those that ship.
+// user adds one for a record type of their own. docs/explanation/state.md has the rules of those that ship.
 //
 // The state is a set of entries of one fixed size, each with a key; FoldState holds it, in memory
 // or in a store. An entry contains its key: the fold knows how to take it out.

@@ -30,7 +30,7 @@ struct JournalCondition {
   int sys_errno = 0;  // of a failed journal
 };
 
-// How a start settled the session before it (docs/durability.md).
+// How a start settled the session before it (docs/explanation/durability.md).
 enum class Settlement : std::uint32_t {
   kFresh = 1,      // no journal yet: a new journal id, sequence 1
   kContinued = 2,  // the last session had ended cleanly

@@ -5,7 +5,7 @@
 //   };
 //
 // A message is one line that says what happened, where, and what to do next; it may change between
-// releases. Events and the keys of fields do not. docs/monitoring.md has the table of events.
+// releases. Events and the keys of fields do not. docs/how-to/monitor.md has the table of events.
 //
 // Thread safety: plain values.
 #pragma once

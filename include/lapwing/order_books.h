@@ -10,7 +10,7 @@
 //     if (book->settled() && !book->stale()) trade(*book);
 //   }
 //
-// It is the state of the fold `orders` (docs/state.md), which says what each record does; here are
+// It is the state of the fold `orders` (docs/explanation/state.md), which says what each record does; here are
 // the levels. The same records give the same digest as in any other state of that fold, a
 // checkpoint's included.
 //

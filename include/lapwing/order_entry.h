@@ -1,5 +1,5 @@
 // The entries of the fold `orders`: a bus's DBN market-by-order state, byte for byte.
-// The document is docs/state.md.
+// The document is docs/explanation/state.md.
 //
 // An entry begins with an MboMsg that says by itself what the entry is, so a checkpoint can be
 // delivered to readers that know records and no entries:

@@ -13,7 +13,7 @@
 // kMisuse. head(), durable(), journal(), subscribers(), subscriber_count() and interrupt() may be
 // called at any time. The library has two threads of its own: the service thread (control socket,
 // doorbell, heartbeat) and the file thread (journal), and one more while it opens and closes. Those
-// of io_uring are the kernel's. PublisherOptions::threads places them all (docs/tuning.md).
+// of io_uring are the kernel's. PublisherOptions::threads places them all (docs/how-to/tune-a-machine.md).
 //
 // Fork: in a child that this process forks, the publisher is another process's. Every call there
 // answers kForked, head() is that of the fork, what only the ring or the threads know is 0, and

@@ -16,7 +16,7 @@
 //   absl::Status durable = recording->commit();  // now and then
 //
 // Records of a schema that DBN has become DBN files. All others become record files, which begin
-// with the description of their records (docs/formats.md); so do those of DBN if the path ends in
+// with the description of their records (docs/reference/file-formats.md); so do those of DBN if the path ends in
 // ".records" or ".records.zst". A path that ends in ".zst" makes zstd files.
 //
 // Three files belong to a recording at `path`: the file or files of records; <path>.position,
@@ -69,7 +69,7 @@ struct Rotation {
   // the field of the role kTime). So the same records make the same files, live or read from the
   // journal a day later. Schemas without a time are refused. A record goes to the open file if its
   // time is undefined (0, or from 2^63 - 1 on) or far from the file's period. The 16th far record
-  // in a row begins a new file (docs/formats.md, "Recordings"). 0: not by time.
+  // in a row begins a new file (docs/reference/file-formats.md, "Recordings"). 0: not by time.
   std::chrono::nanoseconds every = {};
 
   // Instead of `every`: at a time of day in a time zone, each day, each week, or on the first day

@@ -1,5 +1,5 @@
 // What a record is: a name, a version and its fields, so that programs and tools know a record
-// without its C++ type. The rules are in docs/records.md.
+// without its C++ type. The rules are in docs/reference/records.md.
 //
 //   struct Signal {
 //     std::uint64_t ts_recv;

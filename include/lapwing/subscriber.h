@@ -32,7 +32,7 @@
 // too: kGap, kState …, kSnapshotComplete S, records S+1 …. The first kState of a row, or a
 // kSnapshotComplete without one, begins a state that replaces the one before.
 //
-// docs/events.md shows what comes, item by item, for each start and each policy.
+// docs/reference/events.md shows what comes, item by item, for each start and each policy.
 //
 // Threads: one thread at a time, any thread; a call that overlaps one that waits is answered with
 // kMisuse. interrupt() may be called at any time. A subscriber writes nothing that a publisher
@@ -93,7 +93,7 @@ struct StoredPosition {
   Id128 session_id = {};
   Sequence sequence = kNoSequence;  // last one that was taken; the subscriber goes on after it
 
-  // One line without blanks, <journal id>/<session id>/<sequence>, as docs/formats.md says.
+  // One line without blanks, <journal id>/<session id>/<sequence>, as docs/reference/file-formats.md says.
   [[nodiscard]] std::string text() const;
   // Reads what text() gives, and nothing else. Errors: kInvalidArgument.
   [[nodiscard]] static absl::StatusOr<StoredPosition> parse(std::string_view text);
@@ -181,7 +181,7 @@ struct SubscriberOptions {
   // Only records of these instruments; empty: all. A text is a symbol of the feed's metadata, even
   // if it consists of digits; "id:5930" is the instrument with that number. If a symbol was used
   // for several instruments, the record's time decides. The instrument is the field instrument_id,
-  // or else the first unsigned number of the key (docs/records.md). Entries of a state are chosen
+  // or else the first unsigned number of the key (docs/reference/records.md). Entries of a state are chosen
   // by the record that they begin with. At each session, the subscriber ends with kInvalidArgument
   // if its records have no instrument, and with kNotFound if neither it nor a later session has the
   // symbol.
@@ -212,7 +212,7 @@ struct SubscriberOptions {
   bool observes = false;
 };
 
-// What an event says. docs/events.md shows what comes, item by item.
+// What an event says. docs/reference/events.md shows what comes, item by item.
 enum class EventKind : std::uint32_t {
   kGap = 1,       // Event::gap: what the ring did not give; fillable: the journal has it
   kLost = 2,      // Event::gap: what nothing can give; counted as lost. count() is 0 where a

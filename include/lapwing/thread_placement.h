@@ -5,7 +5,7 @@
 //
 // Placed are the threads that the library starts, and the threads that the kernel starts for its
 // io_uring. Threads of the program are not: a program that pins its publishing thread does so
-// itself. docs/tuning.md names the threads, and has a worked example.
+// itself. docs/how-to/tune-a-machine.md names the threads, and has a worked example.
 //
 // What cannot be is refused when the object is opened: kInvalidArgument (a processor that this
 // process may not use; members that contradict each other), kNotPermitted (the right for it is

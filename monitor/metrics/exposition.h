@@ -1,7 +1,7 @@
 // Every metric of `lapwing serve`, in one table: name, type, labels, help, unit, and how its value is
 // read.
 //
-// deploy/monitoring/metrics.txt and docs/monitoring.md list the same metrics. A test compares both
+// deploy/monitoring/metrics.txt and docs/how-to/monitor.md list the same metrics. A test compares both
 // with the table.
 //
 // Thread safety: values and free functions.

@@ -1,4 +1,4 @@
-// The lists of metrics in deploy/monitoring/metrics.txt and docs/monitoring.md are the table's.
+// The lists of metrics in deploy/monitoring/metrics.txt and docs/how-to/monitor.md are the table's.
 #include "monitor/metrics/exposition.h"
 
 #include <catch2/catch.hpp>
@@ -64,7 +64,7 @@ void add_row(const std::string& row, Listed& listed) {
 }
 
 TEST_CASE("The document lists each metric with its labels") {
-  const std::string document = text_of("docs/monitoring.md");
+  const std::string document = text_of("docs/how-to/monitor.md");
   const std::size_t begin = document.find("### Metrics");
   const std::string section = document.substr(begin, document.find("\n## ", begin) - begin);
   Listed listed;

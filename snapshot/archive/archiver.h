@@ -5,7 +5,7 @@
 // to. All file access goes through Disk and WriteQueue. Opening and naming segments, and reserving
 // sequences (two syncs), are synchronous; everything else goes on while they last.
 //
-// The guarantee it gives (docs/durability.md): a slot whose sequence is at most limit() may be
+// The guarantee it gives (docs/explanation/durability.md): a slot whose sequence is at most limit() may be
 // overwritten or written, because everything that leaves the ring thereby is archived.
 //
 // Invariants

@@ -1,4 +1,4 @@
-// Who may put a checkpoint where it would be believed: docs/threat-model.md.
+// Who may put a checkpoint where it would be believed: docs/explanation/threat-model.md.
 //
 // Thread safety: a free function.
 #pragma once

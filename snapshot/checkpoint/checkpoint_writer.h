@@ -23,7 +23,7 @@
 namespace lapwing {
 
 // The page cache keeps a file in pieces as large as the writes that made it. Pieces of this size
-// are mapped by the huge page: a load is twice as fast (docs/adr/0010-checkpoints-are-mapped.md).
+// are mapped by the huge page: a load is twice as fast (docs/explanation/adr/0010-checkpoints-are-mapped.md).
 inline constexpr std::size_t kCheckpointWriteBytes = 64 * std::size_t{kCheckpointBlockBytes};
 
 // A checkpoint has this after its name while it is being written.

@@ -2,7 +2,7 @@
 //
 // The file is mapped where nobody but this user and root could change it: that is the only way to
 // load at the speed of the page cache, and needs no memory of one's own. Otherwise it is read into
-// memory (docs/adr/0010-checkpoints-are-mapped.md has the figures and what can still go wrong). A
+// memory (docs/explanation/adr/0010-checkpoints-are-mapped.md has the figures and what can still go wrong). A
 // checkpoint whose file is removed meanwhile stays as it is.
 //
 // Takes any path: who may have put the file there is for the caller to check first, as

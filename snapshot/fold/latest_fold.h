@@ -2,7 +2,7 @@
 // entry is the record itself.
 //
 // A record is put without looking at what was there before, so reads() is false, and what was lost
-// leaves no trace: the last record that did arrive stays the last. docs/state.md has the keys.
+// leaves no trace: the last record that did arrive stays the last. docs/explanation/state.md has the keys.
 //
 // Thread safety: immutable.
 #pragma once

@@ -17,7 +17,7 @@ absl::StatusOr<std::unique_ptr<Fold>> make_fold(const std::string& name,
   return make_error(Errc::kInvalidArgument,
                     absl::StrCat("no fold `", name, "` for a bus of schema `", schema,
                                  "`, which does not describe its records: describe them "
-                                 "(docs/records.md), or bring a fold of your own (docs/state.md)"));
+                                 "(docs/reference/records.md), or bring a fold of your own (docs/explanation/state.md)"));
 }
 
 absl::StatusOr<std::unique_ptr<Fold>> make_fold(const std::string& name, const Schema& schema) {
@@ -29,7 +29,7 @@ absl::StatusOr<std::unique_ptr<Fold>> make_fold(const std::string& name, const S
         absl::StrCat("no fold `", name, "` for a bus of schema `", schema.name,
                      "`: its description has no key, or one of more than ", kKeyBytesMax,
                      " bytes; bring a fold of your own "
-                     "(docs/state.md)"));
+                     "(docs/explanation/state.md)"));
   }
   if (name == kFoldLatest) return latest;
   const bool has_orders = schema.name == dbn::kSchemaMbo;

@@ -1,5 +1,5 @@
 // The fold `orders`: which orders rest, what is left of each and its place in the queue, from DBN
-// market by order. The one place in Lapwing that knows these rules; docs/state.md states them.
+// market by order. The one place in Lapwing that knows these rules; docs/explanation/state.md states them.
 //
 // Entries and what they mean: lapwing/order_entry.h.
 //

@@ -1,4 +1,4 @@
-// What a starting publisher finds and what it does about it: docs/durability.md, row by row.
+// What a starting publisher finds and what it does about it: docs/explanation/durability.md, row by row.
 //
 // snapshot/recovery/settle_decision.h is the table. All that is looked at is looked at before the
 // first write: if something at or below durable is damaged, nothing is changed. The caller holds

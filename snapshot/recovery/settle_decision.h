@@ -1,4 +1,4 @@
-// The table of docs/durability.md, as a function: what was found decides what is done. The first
+// The table of docs/explanation/durability.md, as a function: what was found decides what is done. The first
 // row that fits applies.
 //
 //   row        what is found                                 what is done

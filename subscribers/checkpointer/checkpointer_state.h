@@ -1,5 +1,5 @@
 // How a checkpointer (lapwing/checkpointer.h) keeps a fold's state of a bus in a store, and writes it
-// to checkpoint files. docs/state.md is its specification.
+// to checkpoint files. docs/explanation/state.md is its specification.
 //
 //   read     records come into a buffer (pending_records.h)               durable or not
 //   fold     from there into the store's memory                           durable, up to where the

@@ -9,7 +9,7 @@
 // opens them goes on there. A kill loses no commit. A power cut may lose the last ones that were
 // not synced, whole and from the end, never one in the middle: their positions go with them.
 //
-// How RocksDB is set up, and why: docs/adr/0011-a-store-for-folds.md.
+// How RocksDB is set up, and why: docs/explanation/adr/0011-a-store-for-folds.md.
 //
 // Invariants
 //  1. In the files either all or nothing of a commit is to be seen.

@@ -111,7 +111,7 @@ absl::Status RecordingFiles::choose_format(const RecordBatch& batch) {
     return make_error(Errc::kInvalidArgument,
                       absl::StrCat("records of schema ", batch.schema_name,
                                    " have no time by which a file could end: rotate by size, or "
-                                   "describe the records' time (docs/records.md)"));
+                                   "describe the records' time (docs/reference/records.md)"));
   }
   if (continues_) {
     absl::Status same = check_same_kind(options_.path, at_.kind, format->kind());

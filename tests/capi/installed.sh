@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the C interface of a build alone into an empty prefix, and builds and runs C11 programs with
-# it as users do: by pkg-config, by CMake, and the complete program of docs/c.md. Also looks at what the
+# it as users do: by pkg-config, by CMake, and the complete program of docs/reference/c.md. Also looks at what the
 # library needs and exports.
 #   tests/capi/installed.sh [BUILD]      default: LAPWING_BUILD_DIR, else build/release
 # Prints `3 of 3` for the programs. Exit: 0, or 1 where something fails.
@@ -48,7 +48,7 @@ if cmake -S "$work/user" -B "$work/user/build" -DCMAKE_PREFIX_PATH="$work/prefix
 else
   tail "$work/output"
 fi
-# As docs/c.md says it, word for word.
+# As docs/reference/c.md says it, word for word.
 quotes() {
   sed -n '/^```c$/,/^```$/{/^```/d;p}' "$root/docs/c.md" >"$work/quotes.c"
   # shellcheck disable=SC2046
@@ -64,7 +64,7 @@ else
 fi
 echo "$ran of 3"
 
-several_sources() {  # the part of docs/c.md by that name, in a function
+several_sources() {  # the part of docs/reference/c.md by that name, in a function
   {
     printf '%s\n' '#include <lapwing.h>' 'static lapwing_error error = {.struct_size = sizeof error};' \
       'void must(lapwing_result result);' 'void on_batch(uint64_t token, const lapwing_batch *batch);' \
@@ -76,7 +76,7 @@ several_sources() {  # the part of docs/c.md by that name, in a function
   grep -q lapwing_wait_set_wait "$work/several_sources.c" &&
     cc -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$work/prefix/include" "$work/several_sources.c"
 }
-check "the part of docs/c.md about several sources compiles" several_sources
+check "the part of docs/reference/c.md about several sources compiles" several_sources
 
 nothing_else() {
   ! (cd "$work/prefix" && find . -type f) | grep -vE '/lapwing\.h$|/liblapwing\.so\.1\.0$|/lapwing\.pc$|/cmake/lapwing/'

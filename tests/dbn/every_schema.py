@@ -71,7 +71,7 @@ class Bus:
         return self.run("tail", "--from", "start", "--until-closed", "--format", form).splitlines()
 
     def journal(self):
-        """Yields each record of the journal, as docs/formats.md says where it stands."""
+        """Yields each record of the journal, as docs/reference/file-formats.md says where it stands."""
         for path in sorted((self.folder / "bus" / "journal").glob("*/*.jnl")):
             segment = path.read_bytes()
             first, slots, slot_bytes, record_bytes = SEGMENT_FIELDS.unpack_from(

@@ -13,7 +13,7 @@ import harness
 OTHER, DAMAGED = 1, 4
 RECORDS, MORE = 1000, 500
 RECORD_BYTES = 56
-COPY_BYTES, POSITION_AT = 4096, 60  # docs/formats.md, "Cursors"
+COPY_BYTES, POSITION_AT = 4096, 60  # docs/reference/file-formats.md, "Cursors"
 QUIET = ("--until-closed", "--format", "none", "--summary")
 
 

@@ -5,7 +5,7 @@ takes them; then a checkpointer makes the state of them. For a state that is lar
 in a control group of 5/8 of the checkpoint's size (without one, by its own peak): the buffers and
 caches of a store take STORE_BYTES whatever is in it, so that of a smaller state nothing could be
 seen. Prints the rate, the peak, and what the checkpoint took. 100,000,000 keys are the measure of
-docs/adr/0011-a-store-for-folds.md.
+docs/explanation/adr/0011-a-store-for-folds.md.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What commands say on standard error, as text and with --log json; the table of docs/monitoring.md."""
+"""What commands say on standard error, as text and with --log json; the table of docs/how-to/monitor.md."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""`lapwing serve` behind nginx, which ends TLS: with the configuration of docs/monitoring.md.
+"""`lapwing serve` behind nginx, which ends TLS: with the configuration of docs/how-to/monitor.md.
 
 LAPWING_PAGE_PNGS names a directory for pictures.
 """
@@ -20,7 +20,7 @@ import web_socket
 NAME = "mon.example"
 ORIGIN = f"https://{NAME}"
 PATHS = ("/", "/lapwing/")
-DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs/monitoring.md"
+DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs/how-to/monitor.md"
 
 
 def free_port():

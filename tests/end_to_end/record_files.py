@@ -1,4 +1,4 @@
-"""Reads and makes record files by what docs/formats.md, "Record files", says, and nothing else."""
+"""Reads and makes record files by what docs/reference/file-formats.md, "Record files", says, and nothing else."""
 
 import json
 import pathlib

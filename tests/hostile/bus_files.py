@@ -1,4 +1,4 @@
-"""Lapwing's files, taken apart and put together again with valid sums (docs/formats.md)."""
+"""Lapwing's files, taken apart and put together again with valid sums (docs/reference/file-formats.md)."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Frames of a bus's control socket, put together and taken apart (docs/formats.md)."""
+"""Frames of a bus's control socket, put together and taken apart (docs/reference/file-formats.md)."""
 
 import struct
 

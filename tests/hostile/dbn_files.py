@@ -1,4 +1,4 @@
-"""DBN files of this harness's own making, right or wrong on purpose (docs/formats.md)."""
+"""DBN files of this harness's own making, right or wrong on purpose (docs/reference/file-formats.md)."""
 
 import dataclasses
 import struct

@@ -236,7 +236,7 @@ class Family:
 
     @staticmethod
     def _due(held, known, source, on_new):
-        """What the next run has to do, as docs/operating.md says."""
+        """What the next run has to do, as docs/how-to/run-with-systemd.md says."""
         found = known.get(source.identity())
         whole = Due(source.records)
         if found is None or not found.is_listed and found.position == 0:

@@ -20,7 +20,7 @@ END_SECONDS_MAX = 30
 ASK_SECONDS = 0.2
 TURN_SECONDS = 0.05
 LISTED_SECONDS = 0.1  # between two questions
-BUSES_OF_OTHER_MAX = 256  # docs/monitoring.md
+BUSES_OF_OTHER_MAX = 256  # docs/how-to/monitor.md
 
 
 def seconds_of(text):

@@ -5,7 +5,7 @@ import re
 from tree import Finding, without_comments
 
 GOLDEN = "tests/golden/abi.golden"
-FORMATS = ("docs/formats.md", "docs/channel.md")
+FORMATS = ("docs/reference/file-formats.md", "docs/explanation/channel-protocol.md")
 # The part of the agreement that users see, too.
 PUBLIC_AGREEMENT = {
     f"include/lapwing/{name}.h"
@@ -103,7 +103,7 @@ def layouts_are_asserted(tree):
 
 
 def formats_are_documented(tree):
-    """docs/formats.md has a table for every shared struct and error, as the golden file says."""
+    """docs/reference/file-formats.md has a table for every shared struct and error, as the golden file says."""
     if GOLDEN not in tree:
         return
     text = "\n".join(tree[path].text for path in FORMATS if path in tree)

@@ -45,7 +45,7 @@ def golden(headers, lines):
 
 
 def documented(table):
-    return {"tests/golden/abi.golden": GOLDEN + "error 1 no-bus\n", "docs/formats.md": table}
+    return {"tests/golden/abi.golden": GOLDEN + "error 1 no-bus\n", "docs/reference/file-formats.md": table}
 
 
 def listed(cmake, source="bus/a.cc"):

@@ -87,7 +87,7 @@ namespace Lapwing
         internal State(Batch batch) : base(batch) { }
     }
 
-    /// <summary>What happened between records: docs/events.md.</summary>
+    /// <summary>What happened between records: docs/reference/events.md.</summary>
     public sealed unsafe class Event : Item
     {
         internal Event(lapwing_event* raw)

@@ -7,7 +7,7 @@ import lapwing.Schema;
 /**
  * Publishes ten records of a struct of one's own, and says how far they are durable.
  *
- * <p>The schema is what LAPWING_RECORD makes of a C++ struct (docs/records.md); a program in any
+ * <p>The schema is what LAPWING_RECORD makes of a C++ struct (docs/reference/records.md); a program in any
  * language then reads the fields by name.
  *
  * <pre>java -cp lapwing.jar --enable-native-access=ALL-UNNAMED examples/Publish.java DIRECTORY</pre>

@@ -7,7 +7,7 @@ import lapwing.Schema
 import lapwing.coroutines.awaitFlush
 import lapwing.coroutines.openPublisher
 
-/** The schema that LAPWING_RECORD makes of a C++ struct (docs/records.md). */
+/** The schema that LAPWING_RECORD makes of a C++ struct (docs/reference/records.md). */
 private const val QUOTE =
     """{"name":"desk.quote","version":1,"record_bytes":24,"fields":[
        {"name":"time","type":"uint64","offset":0,"unit":"utc_ns","role":"time"},

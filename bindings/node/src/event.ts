@@ -1,4 +1,4 @@
-// What happens between records: docs/events.md. Each type of event has its own members.
+// What happens between records: docs/reference/events.md. Each type of event has its own members.
 import { layouts } from './abi.js';
 import { decoded, Struct } from './memory.js';
 
@@ -13,7 +13,7 @@ export type Cause = NameIn<EventFields['cause']['names']>;
 
 interface EventOf<Type> {
   readonly type: Type;
-  /** Where it happened: docs/events.md. */
+  /** Where it happened: docs/reference/events.md. */
   readonly sequence: bigint;
   /** In words: why, which checkpoint, how a session ended. Empty if there is no more to report. */
   readonly text: string;

@@ -70,7 +70,7 @@ export interface SubscriberOptions {
   conflate?: boolean | { readonly intervalMs?: number; readonly keysMax?: number };
   /** Measures the age of every Nth record, for ages(). Default: 0, of none. */
   measureEvery?: number;
-  /** It shows records to operators: docs/monitoring.md. */
+  /** It shows records to operators: docs/how-to/monitor.md. */
   observes?: boolean;
 }
 

@@ -18,7 +18,7 @@ nb::str text_of(const char* text) {
 
 namespace {
 
-// The names that docs/events.md and the tools use, by number.
+// The names that docs/reference/events.md and the tools use, by number.
 constexpr const char* kEventKinds[] = {nullptr,       "gap",
                                        "lost",        "session",
                                        "reset",       "caught-up",
@@ -192,7 +192,7 @@ void bind_position(nb::module_& module) {
 }
 
 void bind_event(nb::module_& module) {
-  Fields<lapwing_event>(module, "Event", "What happened between two records: docs/events.md.")
+  Fields<lapwing_event>(module, "Event", "What happened between two records: docs/reference/events.md.")
       .property("kind", "EventKind",
                 [](const lapwing_event& self) { return event_kinds.of(self.kind); })
       .number("sequence", &lapwing_event::sequence)

@@ -1,5 +1,5 @@
 // The memory files of a channel, byte for byte. No behaviour; the protocol over them is part 4 of
-// lapwing/detail/channel_words.h, the document is docs/channel.md.
+// lapwing/detail/channel_words.h, the document is docs/explanation/channel-protocol.md.
 //
 // Each side of a channel owns one sealed file in memory, which the other maps read-only:
 //

@@ -6,7 +6,7 @@
 
 namespace lapwing {
 
-// Version of everything that two processes share. docs/ABI.md says when it is raised.
+// Version of everything that two processes share. docs/reference/abi-policy.md says when it is raised.
 inline constexpr std::uint32_t kAbiVersion = 1;
 inline constexpr std::uint64_t kPageBytes = 4096;
 

@@ -129,7 +129,7 @@ inline void store_head(Word& head, Sequence n) {
 }
 
 // Asks for the slot's first line, into the second-level cache, since a core can await more lines for
-// that one than for its first (docs/adr/0007-prefetching-publisher.md, 0012-reading-in-runs.md).
+// that one than for its first (docs/explanation/adr/0007-prefetching-publisher.md, 0012-reading-in-runs.md).
 // Always inlined, as are its callers: gcc takes a function that does nothing else for one without
 // effect, and leaves calls of it out.
 [[gnu::always_inline]] inline void prefetch_slot(const std::byte* slot) {

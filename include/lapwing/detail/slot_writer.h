@@ -14,7 +14,7 @@
 namespace lapwing::detail {
 
 // A store asks for the slot this many records ahead, so that its memory is there when its turn
-// comes (docs/adr/0007-prefetching-publisher.md).
+// comes (docs/explanation/adr/0007-prefetching-publisher.md).
 inline constexpr std::uint64_t kPrefetchSlots = 256;
 
 class SlotWriter {

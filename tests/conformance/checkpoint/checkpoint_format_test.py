@@ -1,4 +1,4 @@
-"""Checkpoints are what docs/formats.md says: a reader made from it alone agrees with ours."""
+"""Checkpoints are what docs/reference/file-formats.md says: a reader made from it alone agrees with ours."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""Reads a checkpoint from what docs/formats.md, "Checkpoints", says, and from nothing else."""
+"""Reads a checkpoint from what docs/reference/file-formats.md, "Checkpoints", says, and from nothing else."""
 
 import pathlib
 import struct

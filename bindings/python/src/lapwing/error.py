@@ -11,7 +11,7 @@ class Error(Exception):
     except lapwing.Closed: …                # one error
     except lapwing.Error as error: …        # every error
 
-    The class of error "timed-out" is `lapwing.TimedOut`, and so on for every name in docs/c.md.
+    The class of error "timed-out" is `lapwing.TimedOut`, and so on for every name in docs/reference/c.md.
     The attributes below are numbers that some calls add, or None.
     """
 

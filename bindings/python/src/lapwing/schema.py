@@ -1,4 +1,4 @@
-"""What a record is: its fields, and the NumPy dtype that they make (docs/records.md)."""
+"""What a record is: its fields, and the NumPy dtype that they make (docs/reference/records.md)."""
 
 from __future__ import annotations
 

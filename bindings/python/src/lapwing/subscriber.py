@@ -166,7 +166,7 @@ class Subscriber(Handle[_native.Subscriber]):
         conflate           the newest record of each key, once in `conflate_interval` seconds
         conflate_keys_max  more keys end an interval early
         measure_every      measures the age of every Nth record, for ages(); 0: none
-        observes           it shows records to operators: docs/monitoring.md
+        observes           it shows records to operators: docs/how-to/monitor.md
         """
         start = _start_of("start", start)
         names = _instrument_names(instruments)

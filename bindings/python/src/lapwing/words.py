@@ -14,7 +14,7 @@ else:
 
 
 class EventKind(StrEnum):
-    """docs/events.md describes each kind."""
+    """docs/reference/events.md describes each kind."""
 
     GAP = "gap"
     LOST = "lost"

@@ -1,4 +1,4 @@
-//! What a subscriber delivers beside records: docs/events.md has each kind.
+//! What a subscriber delivers beside records: docs/reference/events.md has each kind.
 
 use std::fmt;
 

@@ -95,7 +95,7 @@ options! {
         wait(Wait): Wait = Wait::default();
         /// A clean close is the end: closed. Default: false.
         end_at_close(bool): bool = false;
-        /// It shows records to operators: see docs/monitoring.md. Default: false.
+        /// It shows records to operators: see docs/how-to/monitor.md. Default: false.
         observes(bool): bool = false;
         /// Measures the age of every Nth record for [`Subscriber::ages`]; 0: of none. Default: 0.
         measure_every(u32): u32 = 0;

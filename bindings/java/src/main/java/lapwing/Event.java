@@ -6,7 +6,7 @@ import java.util.Locale;
 import java.util.UUID;
 
 /**
- * Something that stands between two records. docs/events.md says which come when.
+ * Something that stands between two records. docs/reference/events.md says which come when.
  *
  * @param sequence the event's, as its kind says
  * @param cause of a gap or a loss; after a gap also of SNAPSHOT_COMPLETE and NO_SNAPSHOT; else NONE
