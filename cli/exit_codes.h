@@ -1,5 +1,5 @@
 // The exit codes of `lapwing`. Each has one meaning in all commands, and scripts rely on them:
-// docs/how-to/run-with-systemd.md lists them, and the help of every command is made of kExitCodes.
+// docs/reference/exit-codes.md lists them. The help of every command is made from kExitCodes.
 //
 // Thread safety: pure functions.
 #pragma once

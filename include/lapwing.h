@@ -6,31 +6,31 @@
  *   lapwing_error error = {.struct_size = sizeof error};
  *   if (lapwing_subscriber_open(&options, &subscriber, &error) != LAPWING_OK) die(error.message);
  *
- * 1  Results are numbers: LAPWING_OK, or one of the errors below. What else is known goes into
- *    *error, the caller's memory, where that is not NULL and the call failed. Nothing is kept per
- *    thread: goroutines, virtual threads and worker pools change threads between two calls.
- * 2  Every struct that a call takes begins with struct_size, which the caller sets to sizeof. Options
- *    begin as their LAPWING_…_OPTIONS_INIT, which has the size and the defaults; of a field, 0 is 0.
- *    A struct that is longer than the library's is taken if its tail is zero (else
- *    invalid-argument), a shorter one as if its tail had the defaults; what the library fills in is
- *    cut at struct_size. Small parts of others (ids, positions, keys, levels, orders, fields,
- *    messages) have no size, and never change.
- * 3  Timeouts are nanoseconds from now. 0: the call does not wait, and answers would-block.
- *    LAPWING_FOREVER, or any negative number: without end. Any other: timed-out after that time.
- *    Options that are durations take LAPWING_FOREVER, LAPWING_NEVER or LAPWING_ON_REQUEST where
- *    they say so; no other negative number, and 0 only where no time has a meaning.
- * 4  One thread at a time uses a handle, any thread; the caller orders one thread's use before the
- *    next one's. A call that overlaps one that waits is answered with misuse. *_interrupt may be
- *    called at any time, also in a signal handler: it ends the wait under way, or else the next
- *    one, with interrupted, once.
- * 5  *_destroy(&handle) gives everything back and sets the handle to NULL; no other call may be
- *    under way. Every call answers a NULL handle with misuse. destroy never waits for a disk: what
- *    is left of a publisher goes on in a thread of the library's own.
- * 6  In a forked child every call answers forked, and destroy frees memory. The parent notices
- *    nothing.
- * 7  Strings in are UTF-8, end with a zero and are copied; NULL is the same as "". Strings out
- *    stand in fixed fields, end with a zero, and are cut where they do not fit.
- * 8  No C++ exception leaves the library. It calls nobody back but the log's function.
+ * 1  Results are numbers: LAPWING_OK, or one of the errors below. If a call fails and `error` is
+ *    not NULL, *error receives the details. It is the caller's memory. Nothing is kept per thread,
+ *    because goroutines, virtual threads and worker pools change threads between two calls.
+ * 2  Every struct that a call takes begins with struct_size. Set it to sizeof. Initialise options
+ *    with their LAPWING_…_OPTIONS_INIT, which sets the size and the defaults; a 0 in a field is 0.
+ *    A struct that is longer than the library's is accepted if its tail is zero (otherwise
+ *    invalid-argument). A shorter one is taken as if its tail had the defaults. Output structs are
+ *    filled up to struct_size. Small parts of other structs (ids, positions, keys, levels, orders,
+ *    fields, messages) have no size, and never change.
+ * 3  Timeouts are nanoseconds from now. 0: the call does not wait, and returns would-block.
+ *    LAPWING_FOREVER, or any negative number: no limit. Any other: timed-out after that time.
+ *    Options that are durations take LAPWING_FOREVER, LAPWING_NEVER or LAPWING_ON_REQUEST if their
+ *    comment lists it. They take no other negative number, and 0 only if no time has a meaning.
+ * 4  Any thread may use a handle, but only one at a time. The caller orders one thread's use before
+ *    the next one's. A call that overlaps one that waits returns misuse. *_interrupt may be called
+ *    at any time, including in a signal handler. It ends the wait under way, or else the next one,
+ *    once, with interrupted.
+ * 5  *_destroy(&handle) frees everything and sets the handle to NULL. No other call may be under
+ *    way. Every call returns misuse for a NULL handle. destroy never waits for a disk: a thread of
+ *    the library completes the close of a publisher.
+ * 6  In a forked child every call returns forked, and destroy frees memory. The parent is not
+ *    affected.
+ * 7  Input strings are UTF-8, end with a zero and are copied; NULL is the same as "". Output
+ *    strings are in fixed fields, end with a zero, and are truncated if they do not fit.
+ * 8  No C++ exception leaves the library. The log's function is the only callback.
  */
 #ifndef LAPWING_H
 #define LAPWING_H
@@ -62,12 +62,12 @@ enum {
   LAPWING_ERROR_INVALID_ARGUMENT = 1,   /* the arguments contradict each other or a stated limit */
   LAPWING_ERROR_NO_BUS = 2,             /* no bus at this directory, no such channel */
   LAPWING_ERROR_IN_USE = 3,             /* another process holds this bus, journal, path or cursor */
-  LAPWING_ERROR_NOT_PERMITTED = 4,      /* the kernel or an ownership check said no */
+  LAPWING_ERROR_NOT_PERMITTED = 4,      /* refused by the kernel or by an ownership check */
   LAPWING_ERROR_NO_SPACE = 5,           /* the disk or the tmpfs is full */
   LAPWING_ERROR_SYSTEM = 6,             /* any other failed system call: sys_errno */
-  LAPWING_ERROR_DAMAGED = 7,            /* durable bytes are not what was written */
-  LAPWING_ERROR_ABI_MISMATCH = 8,       /* the other side speaks another version */
-  LAPWING_ERROR_NOT_A_LAPWING_FILE = 9, /* something of another kind stands there */
+  LAPWING_ERROR_DAMAGED = 7,            /* durable bytes differ from those that were written */
+  LAPWING_ERROR_ABI_MISMATCH = 8,       /* the other side has another ABI version */
+  LAPWING_ERROR_NOT_A_LAPWING_FILE = 9, /* the path is a file or directory of another kind */
   LAPWING_ERROR_JOURNAL_FAILED = 10,    /* the journal's first failed write or sync */
   LAPWING_ERROR_NO_JOURNAL = 11,        /* this bus keeps no journal */
   LAPWING_ERROR_PRUNED = 12,            /* the journal no longer keeps that sequence */
@@ -75,24 +75,24 @@ enum {
   LAPWING_ERROR_PUBLISHER_GONE = 14,    /* the publisher ended without closing */
   LAPWING_ERROR_REFUSED = 15,           /* the other side refused the connection */
   LAPWING_ERROR_PROTOCOL = 16,          /* the other side violates the protocol */
-  LAPWING_ERROR_BAD_INPUT = 17,         /* bytes are not what their format says */
+  LAPWING_ERROR_BAD_INPUT = 17,         /* bytes violate their format */
   LAPWING_ERROR_RECORD_SIZE = 18,       /* records of this size or type do not fit this bus */
-  LAPWING_ERROR_PATH_TOO_LONG = 19,     /* a path exceeds what a socket or a frame can carry */
+  LAPWING_ERROR_PATH_TOO_LONG = 19,     /* the path is too long for a socket or a frame */
   LAPWING_ERROR_CLOSED = 20,            /* closed cleanly */
-  LAPWING_ERROR_RESET = 21,             /* a stored position is of a history that is gone */
-  LAPWING_ERROR_UNSUPPORTED = 22,       /* this kernel, container or file system cannot do it */
+  LAPWING_ERROR_RESET = 21,             /* the history of a stored position no longer exists */
+  LAPWING_ERROR_UNSUPPORTED = 22,       /* not supported by this kernel, container or file system */
   LAPWING_ERROR_LIMIT = 23,             /* a named limit is exhausted */
   LAPWING_ERROR_NOT_FOUND = 24,         /* a file, schema or sequence does not exist */
-  LAPWING_ERROR_STOPPED_AT_GAP = 25,    /* there was a gap, and the policy was to end at one */
+  LAPWING_ERROR_STOPPED_AT_GAP = 25,    /* there was a gap, and the policy is to stop at one */
   LAPWING_ERROR_PEER_GONE = 26,         /* a channel's other side has ended */
-  LAPWING_ERROR_CORRUPT = 27,           /* a channel's other side wrote what is not allowed */
-  LAPWING_ERROR_WOULD_BLOCK = 28,       /* nothing is there now, and the call was not to wait */
-  LAPWING_ERROR_MISUSE = 29,            /* the call cannot be right; it had no effect */
+  LAPWING_ERROR_CORRUPT = 27,           /* a channel's other side wrote data that is not allowed */
+  LAPWING_ERROR_WOULD_BLOCK = 28,       /* nothing is available, and the call does not wait */
+  LAPWING_ERROR_MISUSE = 29,            /* invalid use of a call, which had no effect */
   LAPWING_ERROR_INTERRUPTED = 30,       /* *_interrupt ended the wait */
-  LAPWING_ERROR_TOO_SMALL = 31,         /* the caller's memory holds no row or message; none was taken */
+  LAPWING_ERROR_TOO_SMALL = 31,         /* too little memory for a row or message; none was taken */
   LAPWING_ERROR_NO_MEMORY = 32,
   LAPWING_ERROR_FORKED = 33,            /* the handle belongs to the parent of this forked process */
-  LAPWING_ERROR_EVENT_DUE = 34,         /* an event stands before the next record: read it */
+  LAPWING_ERROR_EVENT_DUE = 34,         /* an event comes before the next record: read it */
   LAPWING_ERROR_NO_ANSWER = 35          /* the publisher did not answer a join: the end */
 };
 
@@ -122,15 +122,15 @@ typedef struct lapwing_error {
 typedef struct lapwing_position {
   lapwing_id journal_id;
   lapwing_id session_id;
-  uint64_t sequence; /* the last record that was taken; 0: none that could be continued */
+  uint64_t sequence; /* the last record that was taken; 0: no position to continue at */
 } lapwing_position;
 
 /* ---- library ---------------------------------------------------------------------------------- */
 
-/* The release, "0.2.0". *abi, if it is not NULL, is major << 16 | minor: refuse another major, and a
- * minor that is smaller than the one that the program was compiled with. */
+/* The release, "0.2.0". *abi, if it is not NULL, receives major << 16 | minor. Refuse another
+ * major, and a minor below the one that the program was compiled with. */
 LAPWING_API_V const char *lapwing_version(uint32_t *abi);
-/* "timed-out"; "unknown" for a number that is none. Static memory. */
+/* The name of an error, such as "timed-out". "unknown" for any other number. Static memory. */
 LAPWING_API_V const char *lapwing_error_name(lapwing_result code);
 
 /* Types, units and roles of fields: docs/reference/records.md. */
@@ -154,9 +154,9 @@ typedef uint32_t lapwing_role;
 enum {
   LAPWING_ROLE_DATA = 0,
   LAPWING_ROLE_TIME = 1, /* of the record, UTC ns */
-  LAPWING_ROLE_KEY = 2,  /* what the record is about; there may be several */
+  LAPWING_ROLE_KEY = 2,  /* the subject of the record; there may be several */
   LAPWING_ROLE_PUBLISH_TIME = 3, /* UTC ns */
-  LAPWING_ROLE_SPARE = 4 /* bytes of no meaning yet */
+  LAPWING_ROLE_SPARE = 4 /* bytes without a meaning yet */
 };
 
 typedef struct lapwing_field { /* of a record, little-endian */
@@ -180,51 +180,52 @@ typedef struct lapwing_schema {
   size_t text_bytes; /* of the text, its zero included */
 } lapwing_schema;
 
-/* The fields of a record: of the bus in `directory`, or where that is NULL of the schema `name`: one
- * that Lapwing ships ("dbn.mbo", "kv16" …, the newest version), or "orders", the entries of that
- * fold. `name` is ignored where a directory is given.
- * *schema is filled in, also with too-small. `fields` gets schema->field_count of them, in the order
- * of their offsets; `text` gets the whole description in JSON, names of values included, which is
- * what the options `schema` and `expect` below take. Both may be NULL, with a size of 0.
- * Errors: not-found (no such schema; the bus's records are not described), no-bus, too-small,
- * invalid-argument, damaged, system. */
+/* Returns the fields of a record: of the bus in `directory`, or if that is NULL, of the schema
+ * `name`. `name` is a schema that Lapwing ships ("dbn.mbo", "kv16" …, the newest version), or
+ * "orders", the entries of that fold. It is ignored if a directory is given.
+ * *schema is filled in, even with too-small. `fields` receives schema->field_count fields, in the
+ * order of their offsets. `text` receives the whole description in JSON, including the names of
+ * values. The options `schema` and `expect` below take this text. `fields` and `text` may be NULL,
+ * with a size of 0. Errors: not-found (no such schema; the bus's records are not described), no-bus,
+ * too-small, invalid-argument, damaged, system. */
 LAPWING_API lapwing_result lapwing_schema_fields(const char *directory, const char *name,
     lapwing_schema *schema, lapwing_field *fields, size_t fields_max, char *text,
     size_t text_bytes_max, lapwing_error *error);
 
-/* The log's lines, of the whole process: those of publishers. By default they are dropped.
- * `log` is called on the library's threads, one line at a time, without a lock of the library. It may
- * fork and call Lapwing. Calls that would wait for the thread that runs it return misuse: publish,
- * flush and close of the publisher that logs. Lines that arrive while it runs are delivered after it
- * returns, at most 256 of them. Once lapwing_log_set returns, the function that was set before is not
- * called any more. If that function itself calls lapwing_log_set, the call returns at once.
- * NULL: lines are dropped again. */
+/* Sets the function that receives the log's lines of all publishers of the process. By default they
+ * are dropped. `log` is called on the library's threads, one line at a time, without a lock of the
+ * library. It may fork and call Lapwing. Calls that would wait for the thread that runs it return
+ * misuse: publish, flush and close of the publisher that logs. Lines that arrive while it runs are
+ * delivered after it returns, at most 256 of them. Once lapwing_log_set returns, the function that
+ * was set before is no longer called. If that function itself calls lapwing_log_set, the call
+ * returns at once. NULL: lines are dropped again. */
 typedef void (*lapwing_log_fn)(void *user, const char *line);
 LAPWING_API_V void lapwing_log_set(lapwing_log_fn log, void *user);
-/* Lines go into a queue of 256, in place of a function that was set; where it is full the oldest is
- * dropped and counted. lapwing_log_set ends it. */
+/* Puts lines into a queue of 256, instead of passing them to a function. If the queue is full, the
+ * oldest line is dropped and counted. lapwing_log_set ends the queue. */
 LAPWING_API_V void lapwing_log_queue(void);
-/* The oldest line of the queue, cut at `bytes`. would-block: there is none. *dropped, if it is not
- * NULL: how many were dropped since the last call. too-small: `bytes` is 0. */
+/* Reads the oldest line of the queue, truncated at `bytes`. *dropped, if it is not NULL, receives
+ * the number of lines dropped since the last call. would-block: the queue is empty. too-small:
+ * `bytes` is 0. */
 LAPWING_API lapwing_result lapwing_log_read(char *line, size_t bytes, uint64_t *dropped);
 
 /* ---- publisher -------------------------------------------------------------------------------- */
 
 enum {
-  LAPWING_PUBLISHER_NO_JOURNAL = 1, /* records that were lapped are lost to readers */
+  LAPWING_PUBLISHER_NO_JOURNAL = 1, /* lapped records are lost to readers */
   LAPWING_PUBLISHER_HUGE_PAGES = 2, /* the ring is backed by huge pages, or open fails */
-  LAPWING_PUBLISHER_RESUME = 4,     /* source_id goes on where the journal says */
+  LAPWING_PUBLISHER_RESUME = 4,     /* continues source_id after its records in the journal */
   LAPWING_PUBLISHER_GROUP = 8,      /* members of `group` may read */
-  LAPWING_PUBLISHER_RESTAMPED = 16  /* the times of publishing are this publisher's, not the feed's */
+  LAPWING_PUBLISHER_RESTAMPED = 16  /* times of publishing are this publisher's, not the feed's */
 };
 typedef uint32_t lapwing_on_journal_lag;
 enum {
-  LAPWING_ON_JOURNAL_LAG_WAIT = 1, /* the journal is a whole ring behind: publish waits for the disk */
-  LAPWING_ON_JOURNAL_LAG_SHED = 2  /* the journal is given up for the rest of the session */
+  LAPWING_ON_JOURNAL_LAG_WAIT = 1, /* if the journal is a whole ring behind, publish waits */
+  LAPWING_ON_JOURNAL_LAG_SHED = 2  /* publish stops journaling for the rest of the session */
 };
 typedef uint32_t lapwing_on_journal_failure;
 enum {
-  LAPWING_ON_JOURNAL_FAILURE_CONTINUE = 1, /* the journal has failed: publishing goes on live */
+  LAPWING_ON_JOURNAL_FAILURE_CONTINUE = 1, /* after a failure, publishing continues live */
   LAPWING_ON_JOURNAL_FAILURE_STOP = 2      /* publishing ends */
 };
 
@@ -233,17 +234,17 @@ typedef struct lapwing_publisher_options {
   uint32_t flags;
   const char *directory;   /* of the bus; made if it is missing */
   const char *name;        /* NULL: the directory's last component */
-  const char *schema_name; /* of a shipped schema or your own; NULL: that of `schema`, else "bytes" */
+  const char *schema_name; /* shipped, or your own; NULL: that of `schema`, else "bytes" */
   const char *schema;      /* JSON (lapwing_schema_fields); NULL: none, or the shipped one */
-  uint32_t record_bytes;   /* 8 to 4,088; 0: as `schema` has it, else 56 */
+  uint32_t record_bytes;   /* 8 to 4,088; 0: that of `schema`, else 56 */
   uint32_t group;          /* gid, with LAPWING_PUBLISHER_GROUP */
   uint64_t capacity;       /* slots, a power of two; 0: what fits, up to 1,048,576 */
   const char *ring_directory;    /* NULL: the bus directory on tmpfs, else one in /dev/shm */
   const char *journal_directory; /* NULL: <directory>/journal */
   uint64_t segment_bytes;        /* of slots, a power of two */
   int64_t sync_interval_ns;      /* or LAPWING_ON_REQUEST */
-  uint64_t retain_bytes;         /* 0: no limit; else the oldest segments are removed */
-  int64_t retain_age_ns;         /* likewise, of a segment's newest record; LAPWING_NEVER */
+  uint64_t retain_bytes;         /* 0: no limit; otherwise the oldest segments are removed */
+  int64_t retain_age_ns;         /* the same, by a segment's newest record; or LAPWING_NEVER */
   lapwing_on_journal_lag on_journal_lag;
   lapwing_on_journal_failure on_journal_failure;
   const void *metadata;          /* raw DBN metadata of the feed */
@@ -255,7 +256,7 @@ typedef struct lapwing_publisher_options {
   {sizeof(lapwing_publisher_options), 0, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, \
    UINT64_C(67108864), INT64_C(10000000), 0, LAPWING_NEVER, LAPWING_ON_JOURNAL_LAG_WAIT, \
    LAPWING_ON_JOURNAL_FAILURE_CONTINUE, NULL, 0, 0, 0}
-/* The same, for languages that have no macros of C. */
+/* The same, for languages without C macros. */
 LAPWING_API_V void lapwing_publisher_options_init(lapwing_publisher_options *options,
     uint32_t struct_size);
 
@@ -264,16 +265,16 @@ typedef uint32_t lapwing_settled;
 enum {
   LAPWING_SETTLED_FRESH = 1,     /* no journal yet: a new one */
   LAPWING_SETTLED_CONTINUED = 2, /* the last session had ended cleanly */
-  LAPWING_SETTLED_RECOVERED = 3, /* it was killed; the ring gave what was missing */
-  LAPWING_SETTLED_CUT = 4,       /* power cut: cut at durable, what was reserved is a void */
+  LAPWING_SETTLED_RECOVERED = 3, /* it was killed; the missing records were in the ring */
+  LAPWING_SETTLED_CUT = 4,       /* power cut: cut at durable, the rest reserved is a void */
   LAPWING_SETTLED_RESET = 5      /* the journal had failed: a new one */
 };
 typedef uint32_t lapwing_journal_state;
 enum {
   LAPWING_JOURNAL_STATE_NONE = 0,
   LAPWING_JOURNAL_STATE_GOOD = 1,
-  LAPWING_JOURNAL_STATE_FAILED = 2, /* durable stays where it is; live goes on */
-  LAPWING_JOURNAL_STATE_SHED = 3    /* likewise: LAPWING_ON_JOURNAL_LAG_SHED */
+  LAPWING_JOURNAL_STATE_FAILED = 2, /* durable is frozen; live records continue */
+  LAPWING_JOURNAL_STATE_SHED = 3    /* the same, by LAPWING_ON_JOURNAL_LAG_SHED */
 };
 
 typedef struct lapwing_publisher_info {
@@ -283,7 +284,7 @@ typedef struct lapwing_publisher_info {
   lapwing_id session_id;
   uint64_t first;         /* sequence of this session's first record */
   uint64_t head;          /* last published */
-  uint64_t durable;       /* last that no power cut takes back */
+  uint64_t durable;       /* last that no power cut removes */
   uint64_t source_offset; /* records of the source that earlier sessions published */
   uint64_t subscribers;
   lapwing_settled settled;
@@ -299,30 +300,31 @@ typedef struct lapwing_publisher_info {
   uint64_t doorbells;  /* wakes of parked subscribers */
 } lapwing_publisher_info;
 
-/* Takes the bus, settles the last session and begins one. Waits at most that long for another
- * publisher to end. Errors: in-use, damaged, no-space, not-permitted, invalid-argument,
+/* Takes the bus, settles the last session and begins a new one. Waits at most timeout_ns for
+ * another publisher to end. Errors: in-use, damaged, no-space, not-permitted, invalid-argument,
  * record-size, path-too-long, not-a-lapwing-file, not-found, limit, unsupported, system. */
 LAPWING_API lapwing_result lapwing_publisher_open(const lapwing_publisher_options *options,
     int64_t timeout_ns, lapwing_publisher **publisher, lapwing_error *error);
-/* Publishes `count` records of record_bytes, end to end, in order. *last, if it is not NULL, is the
- * sequence of the last that was published, also on failure; 0: none of them was. Waits only for the
- * journal. Errors: record-size (record_bytes is not the bus's), timed-out, would-block, interrupted,
- * and for good journal-failed, closed. */
+/* Publishes `count` records of record_bytes, end to end, in order. *last, if it is not NULL,
+ * receives the sequence of the last one that was published, even on failure; 0: none was. Waits
+ * only for the journal. Errors: record-size (record_bytes is not the bus's), timed-out,
+ * would-block, interrupted. Final errors: journal-failed, closed. */
 LAPWING_API lapwing_result lapwing_publisher_publish(lapwing_publisher *publisher,
     const void *records, size_t count, size_t record_bytes, int64_t timeout_ns, uint64_t *last,
     lapwing_error *error);
-/* Waits until everything published is durable; *durable, if it is not NULL, is how far it is. */
+/* Waits until everything published is durable. *durable, if it is not NULL, receives the newest
+ * durable sequence. */
 LAPWING_API lapwing_result lapwing_publisher_flush(lapwing_publisher *publisher,
     int64_t timeout_ns, uint64_t *durable, lapwing_error *error);
 LAPWING_API lapwing_result lapwing_publisher_inspect(lapwing_publisher *publisher,
     lapwing_publisher_info *info, lapwing_error *error);
-/* Ends the session: everything durable, the end recorded, subscribers told. Idempotent. timed-out,
- * would-block: a thread of the library's own goes on with it; a later close says how it ended. */
+/* Ends the session: makes everything durable, records the end and notifies subscribers. Idempotent.
+ * timed-out, would-block: a thread of the library continues; a later close returns how it ended. */
 LAPWING_API lapwing_result lapwing_publisher_close(lapwing_publisher *publisher,
     int64_t timeout_ns, lapwing_error *error);
 LAPWING_API_V void lapwing_publisher_interrupt(lapwing_publisher *publisher);
-/* Closes, if that was not done, and waits for nothing. A program that ends waits for such closes,
- * for 10 s at most. */
+/* Closes the session if that was not done, and waits for nothing. A program that exits waits for
+ * such closes, at most 10 s. */
 LAPWING_API_V void lapwing_publisher_destroy(lapwing_publisher **publisher);
 
 /* ---- subscriber ------------------------------------------------------------------------------- */
@@ -338,13 +340,13 @@ enum {
 /* Kinds of events: docs/reference/events.md. `sequence` is the event's, as described. */
 typedef uint32_t lapwing_event_kind;
 enum {
-  LAPWING_EVENT_GAP = 1,      /* first to last did not come from the ring; fillable: they follow */
-  LAPWING_EVENT_LOST = 2,     /* nothing can give first to last */
+  LAPWING_EVENT_GAP = 1,      /* first to last are missing from the ring; fillable: they follow */
+  LAPWING_EVENT_LOST = 2,     /* no source has first to last */
   LAPWING_EVENT_SESSION = 3,  /* a session begins at `sequence`: the first one, or the next */
   LAPWING_EVENT_RESET = 4,    /* another history begins at `sequence` */
   LAPWING_EVENT_CAUGHT_UP = 5,      /* everything up to the join, `sequence`, was delivered */
   LAPWING_EVENT_STALE = 6,          /* the publisher lives and is silent */
-  LAPWING_EVENT_PUBLISHER_GONE = 7, /* it ended without closing; the next one is waited for */
+  LAPWING_EVENT_PUBLISHER_GONE = 7, /* it ended without closing; waiting for the next one */
   LAPWING_EVENT_CLOSED = 8,         /* the session was closed after `sequence` */
   LAPWING_EVENT_SNAPSHOT_COMPLETE = 9, /* the state is complete, as of `sequence` */
   LAPWING_EVENT_NO_SNAPSHOT = 10, /* no checkpoint can be used; `sequence` comes first */
@@ -355,21 +357,21 @@ typedef uint32_t lapwing_cause;
 enum {
   LAPWING_CAUSE_LAPPED = 1,  /* the publisher overwrote them before they were read */
   LAPWING_CAUSE_SESSION = 2, /* between a dead session and the next one */
-  LAPWING_CAUSE_VOID = 3,    /* will never exist: recorded after a power cut */
+  LAPWING_CAUSE_VOID = 3,    /* will never exist; recorded after a power cut */
   LAPWING_CAUSE_PRUNED = 4,  /* retention removed them */
-  LAPWING_CAUSE_DAMAGED = 5, /* the journal's bytes fail their sum, or are gone */
+  LAPWING_CAUSE_DAMAGED = 5, /* the journal's bytes fail their checksum, or are missing */
   LAPWING_CAUSE_NOT_RELAYED = 6, /* mirrored bus: they did not arrive from the origin */
   LAPWING_CAUSE_UPSTREAM = 7     /* mirrored bus: the origin lost them */
 };
 
-/* Flat, without a union: those cost every foreign-function library an exception. */
+/* An event. The struct is flat, without a union, for foreign-function libraries. */
 typedef struct lapwing_event {
   lapwing_event_kind kind;
-  lapwing_cause cause; /* of gap and lost, and after a gap of snapshot-complete and no-snapshot;
-                          else 0, as the five below */
+  lapwing_cause cause; /* for gap and lost, and after a gap for snapshot-complete and no-snapshot;
+                          otherwise 0, like first, last, resume and fillable */
   uint64_t sequence;
   uint64_t first;   /* of the missing range */
-  uint64_t last;    /* inclusive; first - 1: nothing is missing, and the text says what is wrong */
+  uint64_t last;    /* inclusive; first - 1: nothing is missing, and the text has the reason */
   uint64_t resume;  /* the next sequence that is tried in the ring */
   uint32_t fillable; /* 1: the journal holds the range */
   uint32_t record_bytes; /* of the records that follow */
@@ -377,13 +379,13 @@ typedef struct lapwing_event {
   lapwing_id session_id;
   uint64_t state_entries; /* snapshot-complete: of the state */
   uint32_t is_first_session; /* session: 1 for the first */
-  uint32_t is_described;     /* 1: lapwing_subscriber_schema has the fields */
+  uint32_t is_described;     /* 1: lapwing_subscriber_schema returns the fields */
   uint32_t is_filtered; /* 1: records of other instruments are left out, so a jump in the sequences
-                           says nothing about losses */
+                           is not a loss */
   uint32_t is_skipped;  /* gap: 1: nothing of the range follows */
   char schema_name[32];
   char fold[32]; /* of the state that was loaded */
-  char text[512]; /* in words: why, which checkpoint, how a session ended */
+  char text[512]; /* a message: the cause, the checkpoint, how a session ended */
 } lapwing_event;
 
 enum {
@@ -396,12 +398,12 @@ typedef struct lapwing_batch {
   /* In: the caller's memory. */
   void *rows;         /* end to end */
   size_t rows_bytes;  /* of it */
-  uint64_t *sequences; /* a column of rows_max, or NULL; of records the sequence of each row */
-  uint64_t *conflated; /* likewise: how many older records each row stands for besides itself */
-  size_t rows_max;     /* 0: as many as fit into rows; needed where there is a column */
+  uint64_t *sequences; /* a column of rows_max, or NULL; receives the sequence of each record */
+  uint64_t *conflated; /* the same; receives the number of older records that each row replaces */
+  size_t rows_max;     /* 0: as many as fit into rows; required with a column */
   /* Out. */
   size_t count;       /* rows */
-  uint64_t first;     /* sequence of row 0. Row i is first + i, but for LAPWING_BATCH_SPARSE */
+  uint64_t first;     /* sequence of row 0. Row i is first + i, except with LAPWING_BATCH_SPARSE */
   uint32_t row_bytes; /* of a record, or of an entry of the state */
   uint32_t flags;
   lapwing_event event; /* with LAPWING_BATCH_EVENT */
@@ -413,15 +415,15 @@ enum {
   LAPWING_START_OLDEST = 1,   /* the oldest that is kept */
   LAPWING_START_SEQUENCE = 2, /* start_value */
   LAPWING_START_TIME = 3,     /* start_value, UTC ns: at or a little before */
-  LAPWING_START_SNAPSHOT = 4, /* the state of the newest checkpoint, then what follows */
+  LAPWING_START_SNAPSHOT = 4, /* the state of the newest checkpoint, then the records after it */
   LAPWING_START_AFTER = 5     /* start_position */
 };
 typedef uint32_t lapwing_on_gap;
 enum {
   LAPWING_ON_GAP_FILL = 1,    /* read it from the journal */
-  LAPWING_ON_GAP_SKIP = 2,    /* report it, and go on in the ring */
+  LAPWING_ON_GAP_SKIP = 2,    /* report it, and continue in the ring */
   LAPWING_ON_GAP_STOP = 3,    /* report it, and end with stopped-at-gap */
-  LAPWING_ON_GAP_SNAPSHOT = 4 /* report it, and go on with the newest checkpoint's state */
+  LAPWING_ON_GAP_SNAPSHOT = 4 /* report it, and continue with the newest checkpoint's state */
 };
 typedef uint32_t lapwing_wait;
 enum {
@@ -432,7 +434,7 @@ enum {
 enum {
   LAPWING_SUBSCRIBER_END_AT_CLOSE = 1, /* a clean close is the end: closed */
   LAPWING_SUBSCRIBER_CONFLATE = 2,     /* the newest record of each key, once an interval */
-  LAPWING_SUBSCRIBER_OBSERVES = 4      /* it shows records to people: see docs/how-to/monitor.md */
+  LAPWING_SUBSCRIBER_OBSERVES = 4      /* only displays records: see docs/how-to/monitor.md */
 };
 
 typedef struct lapwing_subscriber_options {
@@ -443,20 +445,20 @@ typedef struct lapwing_subscriber_options {
   lapwing_start start;
   lapwing_on_gap on_gap;
   lapwing_wait wait;
-  uint32_t behind_records;     /* behind and live events: see docs/reference/cpp.md; 0: not by this measure */
+  uint32_t behind_records;     /* behind and live events (docs/reference/cpp.md); 0: not by number */
   uint64_t start_value;
   lapwing_position start_position;
   const char *fold;   /* of a state; NULL: the schema's default */
-  const char *expect; /* what the records have to be: a description in JSON; NULL: anything */
+  const char *expect; /* the required description of the records in JSON; NULL: any */
   const char *const *instruments; /* symbols, even of digits, or numbers as "id:5930"; NULL: all */
   size_t instrument_count;
-  int64_t reattach_ns;      /* for how long a bus or publisher is waited for; LAPWING_FOREVER */
-  int64_t flush_timeout_ns; /* how long the publisher may take for the join; LAPWING_FOREVER */
+  int64_t reattach_ns;      /* how long to wait for a bus or publisher; or LAPWING_FOREVER */
+  int64_t flush_timeout_ns; /* how long the publisher may take for the join; or LAPWING_FOREVER */
   int64_t stale_after_ns;   /* or LAPWING_NEVER */
   int64_t behind_time_ns;   /* or LAPWING_NEVER */
   int64_t conflate_interval_ns; /* with LAPWING_SUBSCRIBER_CONFLATE */
-  uint32_t conflate_keys_max;   /* likewise; more keys end the interval early */
-  uint32_t measure_every; /* the age of every Nth record is measured: lapwing_subscriber_ages; 0: none */
+  uint32_t conflate_keys_max;   /* the same; more keys end the interval early */
+  uint32_t measure_every; /* measures every Nth record's age (lapwing_subscriber_ages); 0: none */
 } lapwing_subscriber_options;
 #define LAPWING_SUBSCRIBER_OPTIONS_INIT \
   {sizeof(lapwing_subscriber_options), 0, NULL, NULL, LAPWING_START_LIVE, LAPWING_ON_GAP_FILL, \
@@ -470,8 +472,8 @@ typedef struct lapwing_ages { /* ns from the publishing of a record to its deliv
   uint32_t reserved;
   uint64_t count;
   uint64_t negative;  /* without an age: the time of publishing is in the future */
-  uint64_t unstamped; /* likewise: it is none */
-  uint64_t p50_ns;    /* at most a quarter too high, as all percentiles here */
+  uint64_t unstamped; /* without an age: there is no time of publishing */
+  uint64_t p50_ns;    /* at most a quarter too high, like all percentiles here */
   uint64_t p90_ns;
   uint64_t p99_ns;
   uint64_t p999_ns;
@@ -483,11 +485,11 @@ typedef struct lapwing_subscriber_info {
   uint32_t record_bytes; /* of the session that was delivered last; 0: none was */
   char schema_name[32];
   char fold[32]; /* from the first entry of a state on */
-  lapwing_id journal_id; /* of position(): the two ids */
+  lapwing_id journal_id; /* both ids are those of the position */
   lapwing_id session_id;
   uint64_t head;    /* the newest record, as of now; 0 while no bus is attached */
   uint64_t lag;     /* records behind it */
-  uint64_t durable; /* no power cut takes a record up to here back */
+  uint64_t durable; /* no power cut removes a record up to here */
   uint32_t is_live; /* 1: it reads the ring, at most behind_records behind */
   uint32_t is_described;
   uint64_t records; /* delivered */
@@ -495,7 +497,7 @@ typedef struct lapwing_subscriber_info {
   uint64_t last;
   uint64_t gaps;
   uint64_t lost;
-  uint64_t in_state; /* after a gap, not delivered since a state has them */
+  uint64_t in_state; /* after a gap, not delivered because a state has them */
   uint64_t filled;
   uint64_t duplicates;
   uint64_t out_of_order;
@@ -507,37 +509,38 @@ typedef struct lapwing_subscriber_info {
   uint64_t waiting;       /* keys whose newest record waits for the end of the interval */
 } lapwing_subscriber_info;
 
-/* Checks the options. Never waits: the bus is looked for by the calls that read. */
+/* Checks the options. Never waits: the calls that read find the bus. */
 LAPWING_API lapwing_result lapwing_subscriber_open(const lapwing_subscriber_options *options,
     lapwing_subscriber **subscriber, lapwing_error *error);
-/* ok: rows, or one event. would-block, timed-out, interrupted: nothing. too-small: row_bytes is what
- * a row takes; nothing was consumed. Any other is the end, and stays: closed (with
+/* Reads rows, or one event. would-block, timed-out, interrupted: nothing came. too-small: row_bytes
+ * is the size of a row; nothing was consumed. All other errors are final: closed (with
  * LAPWING_SUBSCRIBER_END_AT_CLOSE), publisher-gone, no-bus, stopped-at-gap, record-size ….
  * The rows of a batch are of one session, one size and one kind. */
 LAPWING_API lapwing_result lapwing_subscriber_read(lapwing_subscriber *subscriber,
     lapwing_batch *batch, int64_t timeout_ns, lapwing_error *error);
-/* The next record and nothing else: the fast path. ok: `record` holds it, *sequence is its
- * sequence. event-due: read() comes first. record-size: records are not of record_bytes. The rest as
- * of read(). */
+/* Reads only the next record: the fast path. `record` receives it, and *sequence its sequence.
+ * event-due: call lapwing_subscriber_read first. record-size: records are not of record_bytes.
+ * Other errors: those of lapwing_subscriber_read. */
 LAPWING_API lapwing_result lapwing_subscriber_read_one(lapwing_subscriber *subscriber, void *record,
     size_t record_bytes, int64_t timeout_ns, uint64_t *sequence, lapwing_error *error);
-/* The description of the records, as of the last session or reset event that was delivered: filled in
- * as by lapwing_schema_fields. not-found: they are not described. misuse: no session was delivered. */
+/* Returns the description of the records, as of the last session or reset event that was delivered.
+ * The outputs are those of lapwing_schema_fields. not-found: the records are not described. misuse:
+ * no session was delivered. */
 LAPWING_API lapwing_result lapwing_subscriber_schema(lapwing_subscriber *subscriber,
     lapwing_schema *schema, lapwing_field *fields, size_t fields_max, char *text,
     size_t text_bytes_max, lapwing_error *error);
-/* How old records were when they were delivered: of those that measure_every chose. not-found:
- * none was. */
+/* Returns the ages of the records that measure_every chose, as of their delivery. not-found: none
+ * was chosen. */
 LAPWING_API lapwing_result lapwing_subscriber_ages(lapwing_subscriber *subscriber,
     lapwing_ages *ages, lapwing_error *error);
 LAPWING_API lapwing_result lapwing_subscriber_inspect(lapwing_subscriber *subscriber,
     lapwing_subscriber_info *info, lapwing_error *error);
-/* The position to store. `sequence` 0: after everything that was delivered. Else after that row of
- * the last batch. invalid-argument: it is none of them. */
+/* Returns the position to store. `sequence` 0: after everything that was delivered. Otherwise after
+ * that row of the last batch. invalid-argument: no such row. */
 LAPWING_API lapwing_result lapwing_subscriber_position(lapwing_subscriber *subscriber,
     uint64_t sequence, lapwing_position *position, lapwing_error *error);
-/* For an event loop. *fd is the subscriber's own, not to be closed; it becomes readable when a call
- * that answered would-block, timed-out or interrupted may have something. Costs a helper thread.
+/* For an event loop. *fd belongs to the subscriber: do not close it. It is readable when a call
+ * that returned would-block, timed-out or interrupted may have a result. Costs a helper thread.
  * invalid-argument: with LAPWING_WAIT_BUSY. With LAPWING_SUBSCRIBER_CONFLATE also call at the
  * interval's end. */
 LAPWING_API lapwing_result lapwing_subscriber_fd(lapwing_subscriber *subscriber, int32_t *fd,
@@ -547,20 +550,21 @@ LAPWING_API_V void lapwing_subscriber_destroy(lapwing_subscriber **subscriber);
 
 /* ---- cursor: a position that survives the process ---------------------------------------------- */
 
-enum { LAPWING_CURSOR_DURABLE = 1 }; /* no power cut takes a commit back; costs a sync */
+enum { LAPWING_CURSOR_DURABLE = 1 }; /* no power cut reverts a commit; each costs a sync */
 
-/* Takes the lock of the file, for which it waits, and reads it; makes it if it is missing.
+/* Takes the lock of the file, for which it waits, and reads the file. Creates it if it is missing.
  * Errors: in-use, damaged, abi-mismatch, not-a-lapwing-file, invalid-argument, not-found,
  * not-permitted, no-space, system. */
 LAPWING_API lapwing_result lapwing_cursor_open(const char *path, uint32_t flags,
     int64_t timeout_ns, lapwing_cursor **cursor, lapwing_error *error);
-/* The last commit, and the two numbers that came with it; each out may be NULL. not-found: nothing
- * was committed yet. */
+/* Returns the last commit, and the two numbers that were stored with it. Each output may be NULL.
+ * not-found: nothing was committed yet. */
 LAPWING_API lapwing_result lapwing_cursor_position(lapwing_cursor *cursor,
     lapwing_position *position, uint64_t *output_bytes, uint64_t *output_file,
     lapwing_error *error);
-/* Everything up to `position` is processed. The two numbers say where the program's own output ended
- * then: a length and the number of a file, or 0. A position with sequence 0 changes nothing. */
+/* Stores that everything up to `position` is processed. The two numbers are the end of the
+ * program's own output at that position: a length and the number of a file, or 0. A position with
+ * sequence 0 changes nothing. */
 LAPWING_API lapwing_result lapwing_cursor_commit(lapwing_cursor *cursor,
     const lapwing_position *position, uint64_t output_bytes, uint64_t output_file,
     lapwing_error *error);
@@ -573,7 +577,7 @@ typedef struct lapwing_history_info { /* as of the call */
   uint32_t record_bytes;
   char schema_name[32];
   lapwing_id journal_id;
-  uint64_t oldest;   /* that retention has kept */
+  uint64_t oldest;   /* the oldest that retention has kept */
   uint64_t archived; /* the newest that can be read */
   uint64_t durable;
 } lapwing_history_info;
@@ -593,16 +597,17 @@ LAPWING_API lapwing_result lapwing_history_open(const char *directory, lapwing_h
     lapwing_error *error);
 LAPWING_API lapwing_result lapwing_history_inspect(lapwing_history *history,
     lapwing_history_info *info, lapwing_error *error);
-/* Rows from `first` on, or one event lost. would-block: `first` is beyond `archived`.
- * invalid-argument: it is no sequence. */
+/* Reads rows from `first` on, or one event lost. would-block: `first` is beyond `archived`.
+ * invalid-argument: it is not a sequence. */
 LAPWING_API lapwing_result lapwing_history_read(lapwing_history *history, uint64_t first,
     lapwing_batch *batch, lapwing_error *error);
-/* The sequence from which to read so that nothing published at or after utc_ns is missed. */
+/* Returns the sequence at which to begin reading so that no record published at or after utc_ns is
+ * missed. */
 LAPWING_API lapwing_result lapwing_history_find_time(lapwing_history *history, uint64_t utc_ns,
     uint64_t *sequence, lapwing_error *error);
-/* The rows first to last where they are, as far as the finished segment goes that `first` is in: read
- * on from view->first + view->count. The view outlives the history, and lapwing_history_unmap ends it.
- * In a forked child the memory is not mapped.
+/* Maps the rows first to last in place, up to the end of the finished segment with `first`.
+ * Continue at view->first + view->count. The view outlives the history, and lapwing_history_unmap
+ * ends it. In a forked child the memory is not mapped.
  * Errors: would-block (the segment still grows: read it), not-permitted (others may write to the
  * file: read it), pruned, not-found (a void), damaged, invalid-argument, system. */
 LAPWING_API lapwing_result lapwing_history_map(lapwing_history *history, uint64_t first,
@@ -614,10 +619,10 @@ LAPWING_API_V void lapwing_history_destroy(lapwing_history **history);
 
 typedef struct lapwing_books_info {
   uint32_t struct_size;
-  uint32_t is_settled; /* no book is within an event of the venue, and no state is being loaded */
-  uint32_t is_loading; /* a state is: the books are half of it */
+  uint32_t is_settled; /* no book is inside an event of the venue, and no state is being loaded */
+  uint32_t is_loading; /* a state is being loaded: the books contain a part of it */
   uint32_t reserved;
-  uint64_t sequence; /* of the last record that is in them */
+  uint64_t sequence; /* of the newest record in the books */
   uint64_t books;
   uint64_t orders;
   uint64_t digest; /* equal for equal books. Costs a sort of all orders */
@@ -632,22 +637,22 @@ typedef struct lapwing_book_key {
 typedef struct lapwing_level {
   int64_t price; /* 1e-9; INT64_MAX: none */
   uint64_t size; /* of all its orders */
-  uint32_t orders; /* 0: a top, of which the number of orders is not known */
+  uint32_t orders; /* 0: a top, whose number of orders is unknown */
   uint32_t reserved;
 } lapwing_level;
 
 typedef struct lapwing_book {
   uint32_t struct_size;
-  uint32_t is_settled; /* 0: within an event of the venue */
+  uint32_t is_settled; /* 0: inside an event of the venue */
   uint32_t is_stale;   /* 1: its orders may differ from the venue's */
-  uint32_t has_tops;   /* 1: the feed gives the best price of each side, and no orders */
+  uint32_t has_tops;   /* 1: the feed contains the best price of each side, and no orders */
   lapwing_level bid; /* the best */
   lapwing_level ask;
   uint64_t bid_levels;
   uint64_t ask_levels;
   uint64_t orders;
   uint64_t sequence; /* of its last record; 0: none since a state was loaded */
-  uint64_t ts_event; /* likewise; UINT64_MAX: none */
+  uint64_t ts_event; /* of the same record; UINT64_MAX: none */
   uint64_t ts_recv;
   uint64_t lost_through; /* the last sequence of the bus that was lost; 0: none */
 } lapwing_book;
@@ -655,35 +660,35 @@ typedef struct lapwing_book {
 typedef struct lapwing_order {
   uint64_t order_id;
   int64_t price; /* 1e-9 */
-  uint64_t place; /* among equal prices the lower one is first */
+  uint64_t place; /* queue rank; among equal prices the lower one is first */
   uint64_t ts_recv;
-  uint32_t size; /* what is left of it */
+  uint32_t size; /* the remaining size */
   uint32_t flags;
 } lapwing_order;
 
 LAPWING_API lapwing_result lapwing_books_create(lapwing_books **books, lapwing_error *error);
-/* The batches of one subscriber in their order, and all its events. misuse: the batch does not follow the
- * last one; record-size: its rows are none of dbn.mbo or of the fold `orders`; invalid-argument: rows
- * that stand for others (LAPWING_SUBSCRIBER_CONFLATE), or that the batch's memory has no place for.
- * Nothing is changed then. */
+/* Takes the batches of one subscriber in their order, including all its events. An error changes
+ * nothing. misuse: the batch does not follow the last one. record-size: its rows are not of dbn.mbo
+ * or of the fold `orders`. invalid-argument: rows that replace others
+ * (LAPWING_SUBSCRIBER_CONFLATE), or more rows than fit into the batch's memory. */
 LAPWING_API lapwing_result lapwing_books_take(lapwing_books *books, const lapwing_batch *batch,
     lapwing_error *error);
 LAPWING_API lapwing_result lapwing_books_inspect(lapwing_books *books, lapwing_books_info *info,
     lapwing_error *error);
-/* The keys of all books, by publisher, then by instrument. *count is how many there are; too-small:
- * more than max, and the first max are written. */
+/* Returns the keys of all books, by publisher, then by instrument. *count is how many there are.
+ * too-small: there are more than max, and the first max are written. */
 LAPWING_API lapwing_result lapwing_books_list(lapwing_books *books, lapwing_book_key *keys,
     size_t max, size_t *count, lapwing_error *error);
 /* not-found: the instrument was not seen. */
 LAPWING_API lapwing_result lapwing_books_find(lapwing_books *books, lapwing_book_key key,
     lapwing_book *book, lapwing_error *error);
-/* Levels of a side, 'B' or 'A', from the index `from` on, 0 is the best: at most `max`. *count is how
- * many were written. */
+/* Returns at most `max` levels of a side, 'B' or 'A', from the index `from` on. 0 is the best. *count
+ * is how many were written. */
 LAPWING_API lapwing_result lapwing_books_levels(lapwing_books *books, lapwing_book_key key,
     char side, size_t from, lapwing_level *levels, size_t max, size_t *count,
     lapwing_error *error);
-/* The orders of a level, the first in the queue first. *count is how many there are; too-small: more
- * than max, and the first max are written. not-found: no such level. */
+/* Returns the orders of a level in queue order. *count is how many there are. too-small: there are
+ * more than max, and the first max are written. not-found: no such level. */
 LAPWING_API lapwing_result lapwing_books_orders(lapwing_books *books, lapwing_book_key key,
     char side, size_t level, lapwing_order *orders, size_t max, size_t *count,
     lapwing_error *error);
@@ -701,24 +706,24 @@ enum {
   LAPWING_CHANNEL_ALIGNED = 1, /* payloads are aligned to 64 bytes; without it, to 16, and those of
                                   49 to 56 bytes to 8 */
   LAPWING_CHANNEL_HUGE_PAGES = 2,    /* or fail */
-  LAPWING_CHANNEL_NUMA = 4,          /* this side's memory lies on numa_node, or fail */
+  LAPWING_CHANNEL_NUMA = 4,          /* this side's memory is on numa_node, or fail */
   LAPWING_CHANNEL_PEER_UID = 8,      /* only that user is served, or connected to */
   LAPWING_CHANNEL_NO_MEMBARRIER = 16, /* a fence for each message instead of a system call */
   LAPWING_CHANNEL_LATE_REPLIES = 32  /* replies after their call's end are delivered, marked late */
 };
 
-typedef struct lapwing_channel_options { /* of what this side sends; a consumer ignores sizes */
+typedef struct lapwing_channel_options { /* for sending; a consumer ignores sizes */
   uint32_t struct_size;
   uint32_t flags;
-  const char *name;           /* for people: `lapwing info` shows it */
+  const char *name;           /* shown by `lapwing info` */
   uint64_t capacity;          /* bytes, a power of two */
   uint32_t message_bytes_max;
-  uint32_t call_window;       /* calls, and one-way messages, taken unanswered */
+  uint32_t call_window;       /* accepted unanswered calls, and untaken one-way messages */
   lapwing_wait wait;
   uint32_t numa_node;
   uint32_t peer_uid;
   uint32_t reserved;
-  int64_t retry_ns; /* of connect: for how long it tries again while nobody listens */
+  int64_t retry_ns; /* connect: how long to try again while no process listens */
 } lapwing_channel_options;
 #define LAPWING_CHANNEL_OPTIONS_INIT \
   {sizeof(lapwing_channel_options), 0, NULL, UINT64_C(1048576), 65536, 64, LAPWING_WAIT_BACKOFF, \
@@ -729,7 +734,7 @@ LAPWING_API_V void lapwing_channel_options_init(lapwing_channel_options *options
 typedef struct lapwing_message {
   const void *payload;
   size_t bytes;
-  uint32_t type; /* the sender's to choose */
+  uint32_t type; /* chosen by the sender */
   uint32_t reserved;
 } lapwing_message;
 
@@ -737,7 +742,7 @@ typedef struct lapwing_reply {
   uint32_t struct_size;
   uint32_t is_error; /* the payload is an error's text, `code` its number */
   uint32_t is_late;  /* the call had ended already */
-  uint32_t code;     /* of an error, the server's to choose */
+  uint32_t code;     /* of an error, chosen by the server */
   uint64_t call;
   lapwing_message message;
 } lapwing_reply;
@@ -745,7 +750,7 @@ typedef struct lapwing_reply {
 typedef struct lapwing_request {
   uint32_t struct_size;
   uint32_t reserved;
-  uint64_t call; /* to be answered by a reply; 0: one-way, nobody waits for an answer */
+  uint64_t call; /* answer it with a reply; 0: one-way, no reply is expected */
   lapwing_message message;
 } lapwing_request;
 
@@ -753,109 +758,112 @@ typedef struct lapwing_channel_info {
   uint32_t struct_size;
   lapwing_channel_role role;
   lapwing_id connection_id; /* the same on both sides */
-  uint64_t message_bytes_max; /* of a consumer what can come, else what can be sent */
+  uint64_t message_bytes_max; /* for a consumer, of messages that arrive; else, that are sent */
   uint64_t sent;
   uint64_t received; /* and released */
-  uint64_t released; /* of those sent, by the other side, as it says */
+  uint64_t released; /* sent messages that the other side reports as released */
   uint64_t full_waits;
   uint64_t empty_waits;
   uint64_t sleeps;
-  uint64_t wakes; /* of the other side: a system call each */
+  uint64_t wakes; /* wake-ups of the other side; each is a system call */
   uint64_t late_replies;
 } lapwing_channel_info;
 
-/* Listens on a path. Of the options only LAPWING_CHANNEL_PEER_UID counts; NULL: this user and root.
- * Errors: in-use (somebody listens there), not-a-lapwing-file, not-permitted, not-found,
+/* Listens on a path. Uses only LAPWING_CHANNEL_PEER_UID of the options; NULL: this user and root.
+ * Errors: in-use (a process listens there), not-a-lapwing-file, not-permitted, not-found,
  * path-too-long, system. */
 LAPWING_API lapwing_result lapwing_listener_open(const char *path,
     const lapwing_channel_options *options, lapwing_listener **listener, lapwing_error *error);
-/* Takes the place of the one that listens there now, as soon as that one calls accept or tend.
+/* Replaces the process that listens there now, as soon as that process calls accept or tend.
  * Errors: no-bus, peer-gone, timed-out, refused, not-permitted, protocol. */
 LAPWING_API lapwing_result lapwing_listener_take_over(const char *path,
     const lapwing_channel_options *options, int64_t timeout_ns, lapwing_listener **listener,
     lapwing_error *error);
-/* Serves the next peer; this side has the role. Errors: timed-out, would-block, interrupted, closed
- * (handed over), invalid-argument, limit, no-space, system. */
+/* Serves the next peer; `role` is that of this side. Errors: timed-out, would-block, interrupted,
+ * closed (handed over), invalid-argument, limit, no-space, system. */
 LAPWING_API lapwing_result lapwing_listener_accept(lapwing_listener *listener, lapwing_channel_role role,
     const lapwing_channel_options *options, int64_t timeout_ns, lapwing_channel **channel,
     lapwing_error *error);
-/* For while a peer is served: drops clients that stay silent, lets a successor take over. closed:
- * handed over. Never waits. */
+/* Drops clients that stay silent, and lets a successor take over. For use while a peer is served.
+ * closed: handed over. Never waits. */
 LAPWING_API lapwing_result lapwing_listener_tend(lapwing_listener *listener, lapwing_error *error);
-/* *fd is the listener's own; it is readable when the call that was made last, accept or tend, has
+/* *fd belongs to the listener. It is readable when the call that was made last, accept or tend, has
  * something to do. closed: handed over. */
 LAPWING_API lapwing_result lapwing_listener_fd(lapwing_listener *listener, int32_t *fd,
     lapwing_error *error);
 LAPWING_API_V void lapwing_listener_interrupt(lapwing_listener *listener);
 LAPWING_API_V void lapwing_listener_destroy(lapwing_listener **listener);
 
-/* Errors: no-bus (nothing is at the path), peer-gone (nobody listens), timed-out, refused,
+/* Errors: no-bus (nothing is at the path), peer-gone (no process listens), timed-out, refused,
  * not-permitted, invalid-argument, abi-mismatch, protocol, no-space, limit, unsupported, system. */
 LAPWING_API lapwing_result lapwing_channel_connect(const char *path, lapwing_channel_role role,
     const lapwing_channel_options *options, int64_t timeout_ns, lapwing_channel **channel,
     lapwing_error *error);
-/* Room for a message of up to `bytes`, in the channel's memory until commit, abort or the next claim.
- * misuse: it is above the maximum, or the channel no producer. */
+/* Returns room for a message of up to `bytes` in the channel's memory, valid until commit, abort or
+ * the next claim. misuse: `bytes` is above the maximum, or the channel is not a producer. */
 LAPWING_API lapwing_result lapwing_channel_claim(lapwing_channel *channel, size_t bytes,
     int64_t timeout_ns, void **payload, lapwing_error *error);
-/* Sends the first `bytes` of the claim. misuse: there is none, or it is smaller. */
+/* Sends the first `bytes` of the claim. misuse: there is no claim, or it is smaller. */
 LAPWING_API lapwing_result lapwing_channel_commit(lapwing_channel *channel, size_t bytes,
     uint32_t type, lapwing_error *error);
 LAPWING_API lapwing_result lapwing_channel_abort(lapwing_channel *channel, lapwing_error *error);
-/* Copies messages into the channel: of a producer, or of a duplex as one-way messages. *sent, if it is
- * not NULL, is how many were sent, also on failure. */
+/* Copies messages into the channel of a producer, or sends them as one-way messages of a duplex.
+ * *sent, if it is not NULL, receives the number of messages that were sent, even on failure. */
 LAPWING_API lapwing_result lapwing_channel_send(lapwing_channel *channel,
     const lapwing_message *messages, size_t count, int64_t timeout_ns, size_t *sent,
     lapwing_error *error);
-/* Of a producer: waits until the consumer has released everything. */
+/* Waits until the consumer has released everything. For a producer. */
 LAPWING_API lapwing_result lapwing_channel_drain(lapwing_channel *channel, int64_t timeout_ns,
     lapwing_error *error);
-/* Of a consumer: borrows up to `max` messages, from the first that is not released on. They lie in
- * the producer's memory, read-only, until they are released: what must be checked is copied first. */
+/* Borrows up to `max` messages, beginning with the first one that is not released. For a consumer.
+ * They are in the producer's memory, read-only, until they are released. Copy a message before you
+ * validate it. */
 LAPWING_API lapwing_result lapwing_channel_peek(lapwing_channel *channel,
     lapwing_message *messages, size_t max, int64_t timeout_ns, size_t *count,
     lapwing_error *error);
-/* The first `count` of the last peek. misuse: there were fewer. */
+/* Releases the first `count` messages of the last peek. misuse: there were fewer. */
 LAPWING_API lapwing_result lapwing_channel_release(lapwing_channel *channel, size_t count,
     lapwing_error *error);
-/* Of a duplex. Sends a request, whose reply must arrive within the timeout. *call names it. */
+/* For a duplex: sends a request, whose reply must arrive within the timeout. *call identifies it. */
 LAPWING_API lapwing_result lapwing_channel_start(lapwing_channel *channel,
     const lapwing_message *request, int64_t timeout_ns, uint64_t *call, lapwing_error *error);
-/* The end of that call: waits for it until the call's own timeout. ok: the other side answered, with
- * a reply or an error of its own. The payload stays valid until the next start or finish. misuse:
- * there is no such call. */
+/* Waits until that call ends, at most until the call's own timeout. ok: the other side answered,
+ * with a reply or an error of its own. The payload stays valid until the next start or finish.
+ * misuse: there is no such call. */
 LAPWING_API lapwing_result lapwing_channel_finish(lapwing_channel *channel, uint64_t call,
     lapwing_reply *reply, lapwing_error *error);
-/* The next call to end, or a late reply: likewise. reply->call is 0 where none has ended by the
- * timeout. misuse: none is under way. */
+/* Returns the next call that ends, or a late reply, as finish does. reply->call is 0 if none has
+ * ended by the timeout. misuse: none is under way. */
 LAPWING_API lapwing_result lapwing_channel_finish_any(lapwing_channel *channel, int64_t timeout_ns,
     lapwing_reply *reply, lapwing_error *error);
 /* Ends a call without a reply. */
 LAPWING_API lapwing_result lapwing_channel_cancel(lapwing_channel *channel, uint64_t call,
     lapwing_error *error);
-/* The next call or one-way message of the other side. The payload stays valid until the next next. */
+/* Returns the next call or one-way message of the other side. The payload stays valid until
+ * lapwing_channel_next is called again. */
 LAPWING_API lapwing_result lapwing_channel_next(lapwing_channel *channel, int64_t timeout_ns,
     lapwing_request *request, lapwing_error *error);
-/* Answers reply->call, a call that next gave, in any order. misuse: it is none, or was answered. */
+/* Answers reply->call, a call that lapwing_channel_next returned, in any order. misuse: it is not
+ * such a call, or it was already answered. */
 LAPWING_API lapwing_result lapwing_channel_reply(lapwing_channel *channel,
     const lapwing_reply *reply, int64_t timeout_ns, lapwing_error *error);
-/* For an event loop. *armed 1: nothing has arrived (of a producer: there is no room for `bytes`), and
- * the descriptor becomes readable when that may have changed; it stands until the next call with this
- * handle. 0: try at once. Nothing that was claimed stays claimed. */
+/* For an event loop. *armed 1: nothing has arrived, or for a producer, there is no room for `bytes`.
+ * The descriptor becomes readable when that may have changed. 0: try at once. The result is valid
+ * until the next call with this handle. Abandons an open claim. */
 LAPWING_API lapwing_result lapwing_channel_arm(lapwing_channel *channel, size_t bytes,
     int32_t *armed, lapwing_error *error);
-/* *fd is the channel's own. closed: it was closed. */
+/* *fd belongs to the channel. closed: the channel was closed. */
 LAPWING_API lapwing_result lapwing_channel_fd(lapwing_channel *channel, int32_t *fd,
     lapwing_error *error);
 LAPWING_API lapwing_result lapwing_channel_inspect(lapwing_channel *channel,
     lapwing_channel_info *info, lapwing_error *error);
 LAPWING_API_V void lapwing_channel_interrupt(lapwing_channel *channel);
-/* Ends the channel: the other side learns it at once. What was borrowed or claimed stays valid until
+/* Ends the channel and notifies the other side at once. Borrowed and claimed memory stays valid until
  * destroy, which does the same. Idempotent. */
 LAPWING_API lapwing_result lapwing_channel_close(lapwing_channel *channel, lapwing_error *error);
 LAPWING_API_V void lapwing_channel_destroy(lapwing_channel **channel);
 
-/* ---- symbols: which instrument a symbol stands for, by date ------------------------------------- */
+/* ---- symbols: the instruments of symbols, by date ----------------------------------------------- */
 
 typedef struct lapwing_symbol_mapping {
   char symbol[80];
@@ -869,15 +877,15 @@ typedef struct lapwing_symbol_mapping {
  * none if the feed has no metadata. Errors: no-bus, bad-input, damaged, not-permitted, system. */
 LAPWING_API lapwing_result lapwing_symbols_open(const char *directory, lapwing_symbols **symbols,
     lapwing_error *error);
-/* The instrument of a symbol at that time, UTC ns. Outside all dates of the symbol, the mapping that
- * began last counts. not-found: the symbol is unknown. */
+/* Returns the instrument of a symbol at that time, UTC ns. Outside all dates of the symbol, the
+ * mapping that began last applies. not-found: the symbol is unknown. */
 LAPWING_API lapwing_result lapwing_symbols_find(lapwing_symbols *symbols, const char *symbol,
     uint64_t utc_ns, uint32_t *instrument_id, lapwing_error *error);
-/* The mapping of an instrument at that time, likewise. not-found: the instrument is unknown. */
+/* Returns the mapping of an instrument in the same way. not-found: the instrument is unknown. */
 LAPWING_API lapwing_result lapwing_symbols_name(lapwing_symbols *symbols, uint32_t instrument_id,
     uint64_t utc_ns, lapwing_symbol_mapping *mapping, lapwing_error *error);
-/* All mappings, by symbol, then by date. *count is how many there are; too-small: more than max, and
- * the first max are written. */
+/* Returns all mappings, by symbol, then by date. *count is how many there are. too-small: there are
+ * more than max, and the first max are written. */
 LAPWING_API lapwing_result lapwing_symbols_list(lapwing_symbols *symbols,
     lapwing_symbol_mapping *mappings, size_t max, size_t *count, lapwing_error *error);
 LAPWING_API_V void lapwing_symbols_destroy(lapwing_symbols **symbols);
@@ -906,25 +914,26 @@ typedef struct lapwing_ready {
   uint32_t reserved;
 } lapwing_ready;
 
-/* A set waits as its subscribers would: LAPWING_WAIT_BUSY, BACKOFF or PARK. Errors: limit, system. */
+/* Opens a set. It waits as a subscriber does: LAPWING_WAIT_BUSY, BACKOFF or PARK. Errors: limit,
+ * system. */
 LAPWING_API lapwing_result lapwing_wait_set_open(lapwing_wait wait, lapwing_wait_set **set,
     lapwing_error *error);
-/* Adds a source, which the set does not own: it may be destroyed at any time but during a wait, and
- * leaves the set then. `token` is the caller's; *source names it in the set, and may be NULL.
- * Errors of all: limit (127 sources), misuse (another call waits; it is in a set). */
+/* Adds a source, which the set does not own. It may be destroyed at any time except during a wait,
+ * and then leaves the set. Choose any `token`. *source is the id in the set; `source` may be NULL.
+ * Errors of all: limit (127 sources), misuse (another call waits; it is already in a set). */
 LAPWING_API lapwing_result lapwing_wait_set_add_subscriber(lapwing_wait_set *set,
     lapwing_subscriber *subscriber, uint64_t token, uint64_t *source, lapwing_error *error);
-/* `bytes`: a producer is ready if there is room for a message of that size; of others 0. */
+/* `bytes`: a producer is ready if there is room for a message of that size; 0 for other channels. */
 LAPWING_API lapwing_result lapwing_wait_set_add_channel(lapwing_wait_set *set,
     lapwing_channel *channel, size_t bytes, uint64_t token, uint64_t *source,
     lapwing_error *error);
 LAPWING_API lapwing_result lapwing_wait_set_add_listener(lapwing_wait_set *set,
     lapwing_listener *listener, uint64_t token, uint64_t *source, lapwing_error *error);
-/* `events`: POLLIN, POLLOUT, POLLPRI, POLLRDHUP of poll(2). Remove it before it is closed. */
+/* `events`: POLLIN, POLLOUT, POLLPRI, POLLRDHUP of poll(2). Remove it before you close it. */
 LAPWING_API lapwing_result lapwing_wait_set_add_fd(lapwing_wait_set *set, int32_t fd,
     uint32_t events, uint64_t token, uint64_t *source, lapwing_error *error);
 /* Ready in in_ns from now, and then every every_ns; 0: once. in_ns LAPWING_NEVER: not until
- * set_timer. */
+ * lapwing_wait_set_set_timer. */
 LAPWING_API lapwing_result lapwing_wait_set_add_timer(lapwing_wait_set *set, int64_t in_ns,
     int64_t every_ns, uint64_t token, uint64_t *source, lapwing_error *error);
 LAPWING_API lapwing_result lapwing_wait_set_set_timer(lapwing_wait_set *set, uint64_t source,
@@ -932,9 +941,9 @@ LAPWING_API lapwing_result lapwing_wait_set_set_timer(lapwing_wait_set *set, uin
 /* not-found: it is not in the set. */
 LAPWING_API lapwing_result lapwing_wait_set_remove(lapwing_wait_set *set, uint64_t source,
     lapwing_error *error);
-/* The next source that is ready. Takes nothing from it: call the source itself with a timeout of 0.
- * What is left there makes it ready again, and so does its end, until it is removed. Sources take
- * turns. Errors: would-block, timed-out, interrupted. */
+/* Returns the next source that is ready, and takes nothing from it. Call the source itself with a
+ * timeout of 0. It is ready again until everything is taken. A source that has ended is ready until
+ * it is removed. Sources take turns. Errors: would-block, timed-out, interrupted. */
 LAPWING_API lapwing_result lapwing_wait_set_wait(lapwing_wait_set *set, lapwing_ready *ready,
     int64_t timeout_ns, lapwing_error *error);
 LAPWING_API_V void lapwing_wait_set_interrupt(lapwing_wait_set *set);

@@ -157,7 +157,8 @@ class Rules(unittest.TestCase):
             self.assertEqual(len(list(metrics.faults(expression, self.metrics))), 1, expression)
 
     def test_the_document_has_each_alert_with_its_severity(self):
-        text = (HERE.parents[1] / "docs" / "monitoring.md").read_text(encoding="utf-8")
+        page = HERE.parents[1] / "docs" / "how-to" / "monitor-with-prometheus.md"
+        text = page.read_text(encoding="utf-8")
         rows = re.findall(r"^\| `(Lapwing\w+)` \| (\w+) \|", text, re.M)
         self.assertEqual(sorted(rows), sorted((name, rule["labels"]["severity"])
                                               for name, rule in self.alerts.items()))

@@ -1,4 +1,4 @@
-// How old records are when a subscriber delivers them: SubscriberOptions::measure_every.
+// The age of records when a subscriber delivers them: SubscriberOptions::measure_every.
 //
 //   auto subscriber = lapwing::Subscriber::open({.directory = "./quotes", .measure_every = 64});
 //   …
@@ -6,12 +6,12 @@
 //     report(ages->age_ns.count(), ages->age_ns.percentile(0.99), ages->age_ns.max());
 //   }
 //
-// An age is the time at which a record is delivered, less its time of publishing: the field that
-// its description marks kPublishTime (docs/reference/records.md). Both times are those of the clock of
-// TypedPublisher, which agrees with CLOCK_REALTIME to some hundred nanoseconds. An age cannot be
+// An age is the time of delivery minus the time of publishing. The time of publishing is the field
+// that the description marks kPublishTime (docs/reference/records.md). Both are times of the clock
+// of TypedPublisher, which agrees with CLOCK_REALTIME to some hundred nanoseconds. An age cannot be
 // more exact than that.
 //
-// Threads: a value.
+// Thread safety: plain values.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +21,19 @@
 
 namespace lapwing {
 
-// Four buckets to each power of two from 64 ns to 17 s: 1 KiB.
+// Four buckets for each power of two from 64 ns to 17 s; 1 KiB in size.
 using AgeHistogram = Histogram<2, 6, 34>;
 
 template <typename Buckets>
 struct BasicAges {
   Buckets age_ns;
-  // Records besides, which have no age: their time of publishing is in the future (a clock was set
-  // back, or the age is below what the clock can tell), or is none: 0 or the largest number.
+  // Records without an age. If their time of publishing is in the future, they are negative: a
+  // clock was set back, or the age is below the clock's accuracy. If it is 0 or the largest number,
+  // they are unstamped.
   std::uint64_t negative = 0;
   std::uint64_t unstamped = 0;
 
-  // A record that was published at `published_ns` is delivered at `now_ns`: ns since 1970, UTC.
+  // Adds a record published at `published_ns` and delivered at `now_ns`, in ns since 1970, UTC.
   void add(std::uint64_t published_ns, std::uint64_t now_ns) {
     if (published_ns == 0 || published_ns == std::numeric_limits<std::uint64_t>::max()) {
       ++unstamped;

@@ -1,18 +1,18 @@
-// What every end of a channel is made with, and what its operations answer: ChannelProducer
+// Options, messages and counters that all ends of a channel share: ChannelProducer
 // (lapwing/producer.h), ChannelConsumer (lapwing/consumer.h) and Duplex (lapwing/duplex.h).
 //
-// A channel carries messages of 0 bytes up to a stated maximum from one process to one other, in
-// order, and never overwrites one: a producer that is ahead waits. docs/explanation/channel-protocol.md has the layout,
-// the protocol and what happens when either side fails.
+// A channel carries messages from one process to one other, in order. A message has 0 bytes up to a
+// stated maximum. No message is overwritten: a producer that is ahead waits. See
+// docs/explanation/channel-protocol.md for the layout, the protocol and the handling of failures.
 //
-// Threads: one thread at a time uses an end, any thread may. A call that overlaps one that sleeps
-// returns kMisuse. interrupt() may be called at any time.
+// Threads: any thread may use an end, but only one at a time. A call that overlaps a sleeping call
+// of the same end returns kMisuse. interrupt() may be called at any time.
 //
-// Fork: in a child that this process forks, an end is another process's. Every operation there
-// answers kForked, fd() is -1, arm() is false, counters() are 0, what was borrowed, or claimed in
-// the channel's memory, is not mapped, and close() and the destructor do nothing. The other side
-// notices nothing, and learns at once when this process ends, whatever the child does. What the
-// child connects or accepts is its own.
+// Fork: in a forked child every operation of the parent's ends returns kForked. There fd() is -1,
+// arm() returns false, counters() are 0, and close() and the destructor do nothing. Borrowed and
+// claimed channel memory is not mapped. The fork does not affect the other side, which is notified
+// as soon as the parent ends, whatever the child does. The child may connect or accept ends of its
+// own.
 #pragma once
 
 #include <sys/types.h>
@@ -35,45 +35,46 @@ namespace lapwing {
 inline constexpr std::uint64_t kChannelCapacityDefault = std::uint64_t{1} << 20;
 
 struct ChannelOptions {
-  // Of the direction in which this side sends; the other side's options say the other direction's.
-  // A power of two with room for two of the largest messages, each in whole frames of 64 bytes;
-  // what is too small is refused, and the message names what would do. A consumer sends nothing and
-  // ignores it, and the two below: one set of options does for both ends.
+  // Bytes of the direction in which this side sends; the other side's options set the other
+  // direction. A power of two with room for two of the largest messages, each in whole frames of 64
+  // bytes. A smaller value is refused, and the message names a sufficient one. A consumer ignores
+  // this option and the next two, so both ends can use the same options.
   std::uint64_t capacity = kChannelCapacityDefault;  // bytes
   std::uint32_t message_bytes_max = 64 * 1024;
-  // Payloads are aligned to 64 bytes. Without it, to 16, and those of 49 to 56 bytes to 8.
+  // Aligns payloads to 64 bytes. If false, to 16 bytes, and payloads of 49 to 56 bytes to 8.
   bool aligned_payloads = false;
-  // Of a duplex, and ignored by the others: calls, and one-way messages, that it takes unanswered.
+  // Duplex only: the number of unanswered calls that this side accepts, and of untaken one-way
+  // messages. The other ends ignore it.
   std::uint32_t call_window = 64;
-  // Of a duplex: a reply that comes after its call's deadline or cancellation is delivered by
-  // finish_any(), marked is_late, instead of dropped. It may say that an order was filled after
-  // all. Until it is taken it keeps its call's place in the window.
+  // Duplex only: finish_any() returns a reply that arrives after its call's deadline or
+  // cancellation, marked is_late. Otherwise the reply is dropped. A late reply may report that an
+  // order was filled after all. Until it is taken it occupies its call's slot in the window.
   bool late_replies = false;
 
   WaitStrategy wait = WaitStrategy::kBackoff;
-  bool huge_pages = false;                      // fails loudly where they are not to be had
-  std::optional<int> numa_node = std::nullopt;  // where this side's memory lies; fails loudly
-  // When connecting: the user that must be listening; unset: this process's own user, or root. An
-  // accept goes by the user that the listener was opened with, and refuses another one here.
+  bool huge_pages = false;                      // opening fails if they are not available
+  std::optional<int> numa_node = std::nullopt;  // for this side's memory; opening fails without it
+  // For connect: the user that must be listening. Unset: this process's own user, or root. An
+  // accept uses the user that the listener was opened with, and refuses another one here.
   std::optional<uid_t> expected_peer_uid = std::nullopt;
-  // When connecting: for how long to try again, every 20 ms, while nobody listens, or the listener
-  // has just ended; the deadline still holds. 0: once. What comes back then is why the last try
-  // failed.
+  // For connect: how long to try again, every 20 ms, while no process listens or the listener has
+  // just ended. 0: one attempt. The deadline of the call still applies. If all attempts fail, the
+  // error is that of the last one.
   std::chrono::nanoseconds retry = {};
-  // Off: no membarrier system call before a sleep, but a fence of some 10 ns for every message on
-  // both sides. Used only if both sides have it on.
+  // False: no membarrier system call before a sleep, but a fence of some 10 ns for every message on
+  // both sides. The system call is used only if this option is true on both sides.
   bool membarrier = true;
-  std::string name = {};  // for people: `lapwing info` shows it
-  // Asked now and then while this side's memory is made, which takes seconds for gigabytes, and
-  // between two tries: true ends connect and accept with kInterrupted.
+  std::string name = {};  // shown by `lapwing info`
+  // Polled while this side's memory is made, which takes seconds for gigabytes, and between two
+  // attempts to connect. If it returns true, connect and accept end with kInterrupted.
   std::function<bool()> is_interrupted = {};
 };
 
-// What is sent by value: a plain struct, and no view of one.
+// A type that can be sent by value: a plain struct that is not a view.
 template <typename Payload>
 concept PlainPayload = detail::PlainStruct<Payload>;
 
-// What a message is may be said by an enumeration of the program's own instead of a number.
+// An enumeration of the program whose values can be used as message types, instead of numbers.
 template <typename Type>
 concept MessageType = std::is_enum_v<Type> && sizeof(Type) <= sizeof(std::uint32_t);
 
@@ -82,23 +83,23 @@ constexpr std::uint32_t number_of(Type type) {
   return static_cast<std::uint32_t>(type);
 }
 
-// A message in the producer's memory, where ChannelConsumer::peek() found it: valid until it is
+// A message in the producer's memory, borrowed with ChannelConsumer::peek(). Valid until it is
 // released or the consumer is destroyed.
 struct Message {
   std::span<const std::byte> payload;
-  std::uint32_t type = 0;  // the producer's to choose
-  std::uint64_t end = 0;   // its place in the channel, by which release() finds it: leave it alone
+  std::uint32_t type = 0;  // chosen by the producer
+  std::uint64_t end = 0;   // position in the channel, for release(); do not change it
 };
 
-// What an end has done so far. `lapwing info` shows both ends'.
+// Counters of one end. `lapwing info` shows those of both ends.
 struct ChannelCounters {
   std::uint64_t messages_sent = 0;
   std::uint64_t messages_received = 0;  // and released
-  std::uint64_t messages_released = 0;  // of those sent, by the other side, as it says
-  std::uint64_t full_waits = 0;         // times it waited for room
-  std::uint64_t empty_waits = 0;        // times it waited for a message
-  std::uint64_t sleeps = 0;             // times it slept, or said that it would (arm)
-  std::uint64_t wakes = 0;              // times it woke the other side: a system call each
+  std::uint64_t messages_released = 0;  // sent messages that the other side reports as released
+  std::uint64_t full_waits = 0;         // waits for room
+  std::uint64_t empty_waits = 0;        // waits for a message
+  std::uint64_t sleeps = 0;             // sleeps, including those announced by arm()
+  std::uint64_t wakes = 0;              // wake-ups of the other side; each is a system call
 };
 
 }  // namespace lapwing

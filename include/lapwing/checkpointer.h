@@ -1,5 +1,5 @@
-// The checkpointer: a subscriber that keeps the state which a fold makes of a bus, in a store on
-// disk, and writes checkpoints of it, so that others join late without reading the day.
+// The checkpointer: a subscriber that folds a bus into a store on disk and writes checkpoints of
+// that state. A late joiner loads a checkpoint instead of reading the whole day.
 //
 //   auto checkpointer = lapwing::Checkpointer::open(
 //       {.subscriber = {.directory = "./es"}, .fold = "orders"});
@@ -11,22 +11,22 @@
 //   }
 //   return checkpointer->finish();
 //
-// Link lapwing::checkpoints: it adds RocksDB, which nothing else of Lapwing needs.
+// Link lapwing::checkpoints. It adds RocksDB, which no other part of Lapwing needs.
 //
-// Only what is durable is folded, so neither store nor checkpoint ever holds what a power cut could
-// take back. A process that was killed continues where its store was committed last; a checkpoint
-// that has the name of one is whole. docs/explanation/state.md is the specification.
+// Only durable records are folded, so neither the store nor a checkpoint contains a record that a
+// power cut could remove. A process that was killed continues at the last commit of its store. A
+// file with the name of a checkpoint is complete. docs/explanation/state.md is the specification.
 //
-// Threads: one thread at a time, any thread; interrupt() at any time. It has a thread of its own
-// while it writes a checkpoint, and calls `log` and `on_event` from the calls of its functions
-// only. Owns the store, its directory and the subscriber. Memory, whatever the state's size:
-// hot_bytes_max, RocksDB's buffers and cache (256 MiB at most), 16 MiB of records that wait, and
-// one checkpoint's writer.
-// Fork: in a forked child run(), finish() and digest() answer kForked, and the destructor does
-// nothing. RocksDB's own descriptors stay open there: a child that lives on should exec.
+// Threads: any thread may use it, but only one at a time; interrupt() may be called at any time. A
+// thread of its own writes checkpoints. `log` and `on_event` are called only from within calls of
+// its functions. It owns the store, its directory and the subscriber. Memory does not depend on the
+// state's size: hot_bytes_max, RocksDB's buffers and cache (at most 256 MiB), 16 MiB of waiting
+// records, and one checkpoint's writer.
+// Fork: in a forked child run(), finish() and digest() return kForked, and the destructor does
+// nothing. RocksDB's own descriptors stay open there, so a child that continues to run should exec.
 //
-// Errors: what may pass (a full disk, a publisher that does not prune) goes to `log`, once, and is
-// tried again. The rest ends it.
+// Errors: temporary problems (a full disk, a publisher that does not prune) are reported once to
+// `log`, and the operation is tried again. All other errors are final.
 #pragma once
 
 #include <chrono>
@@ -48,18 +48,18 @@ namespace lapwing {
 
 struct CheckpointerOptions {
   // Where and how to follow. start, on_gap and end_at_close are ignored: the checkpointer sets
-  // them. instruments are refused: a checkpoint is the state of the whole bus. threads places the
-  // thread that writes checkpoints; RocksDB's threads inherit from those that call open() and
-  // run().
+  // them. instruments are refused, because a checkpoint is the state of the whole bus. threads
+  // applies to the thread that writes checkpoints. RocksDB's threads inherit their placement from
+  // the threads that call open() and run().
   SubscriberOptions subscriber = {};
   std::string fold = {};                      // empty: default_fold()
   std::shared_ptr<const Fold> own_fold = {};  // instead of `fold`
-  // A checkpoint after so many records or so much time. 0: not by that.
+  // A checkpoint is written after this many records or this much time; 0 disables either limit.
   std::uint64_t every_records = 0;
   std::chrono::nanoseconds every = std::chrono::seconds(30);
   std::uint64_t keep = 3;      // checkpoints
-  bool prune_journal = false;  // asks the publisher to remove what is below the oldest of them
-  // Between two commits of the store: how much is folded again after a kill.
+  bool prune_journal = false;  // requests removal of segments below the oldest kept checkpoint
+  // Time between commits of the store. After a kill, records since the last one are folded again.
   std::chrono::nanoseconds commit_interval = std::chrono::seconds(1);
   std::uint64_t hot_bytes_max = 64 * 1024 * 1024;  // entries that changed since the last commit
   LogHook log = {};
@@ -70,59 +70,59 @@ struct WrittenCheckpoint {
   Sequence as_of = kNoSequence;
   std::uint64_t entries = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t digest = 0;  // of the state: MemoryState::digest()
+  std::uint64_t digest = 0;  // MemoryState::digest() of the state
   std::chrono::nanoseconds write_time = {};
   Sequence journal_oldest = kNoSequence;  // after pruning; kNoSequence: not pruned
 };
 
 struct CheckpointerCounters {
   std::uint64_t records = 0;  // folded
-  std::uint64_t lost = 0;     // that nothing could give
+  std::uint64_t lost = 0;     // not available from ring or journal
   std::uint64_t commits = 0;
   std::uint64_t checkpoints = 0;
   std::uint64_t resets = 0;
-  WrittenCheckpoint last = {};  // the checkpoint that was written last
+  WrittenCheckpoint last = {};  // the newest checkpoint that was written
 };
 
 struct CheckpointerSetUp;
 
 class Checkpointer {
  public:
-  // Opens the store, or makes it from the newest checkpoint of the bus's journal, and tidies up
-  // behind whoever was killed. With a fold of your own the bus directory must be there, and the bus
-  // need not be; with a name the bus must be there too. Waits for nothing else.
-  // Errors: kNoBus; kInUse (another checkpointer of this fold, with its process);
-  // kInvalidArgument (no such fold; a store of another fold; keep is 0; the options); kNotPermitted
-  // (the bus directory is another user's, or others may write to that of the checkpoints; threads);
-  // kDamaged, kNotALapwingFile, kNoSpace, kSystem.
+  // Opens the store, or creates it from the newest checkpoint of the bus's journal. Removes what a
+  // killed checkpointer left behind. With own_fold the bus directory must exist; otherwise the bus
+  // must exist as well. Waits for nothing else.
+  // Errors: kNoBus; kInUse (another checkpointer of this fold; the message names its process).
+  // kInvalidArgument: no such fold, a store of another fold, keep is 0, or invalid options.
+  // kNotPermitted: the bus directory is another user's, or others may write to the checkpoints'
+  // directory; or the placement of threads. Also kDamaged, kNotALapwingFile, kNoSpace, kSystem.
   [[nodiscard]] static absl::StatusOr<Checkpointer> open(CheckpointerOptions options);
   Checkpointer(Checkpointer&&) noexcept;
   Checkpointer& operator=(Checkpointer&&) noexcept;
-  // Gives up a checkpoint that is being written, and waits for its thread. The store keeps what was
-  // committed.
+  // Abandons a checkpoint that is being written, and waits for its thread. The store keeps
+  // everything that was committed.
   ~Checkpointer();
 
-  // Follows the bus until the deadline, the session's end (is_closed()) or interrupt(); the next
-  // call continues. Errors: kInterrupted; the others are final: those of Subscriber::status(),
+  // Follows the bus until the deadline, the session's end (is_closed()) or interrupt(). The next
+  // call continues. Errors: kInterrupted. All others are final: those of Subscriber::status(),
   // kRecordSize (the bus carries other records now), kDamaged.
   [[nodiscard]] absl::Status run(Deadline deadline);
-  // Ends the run() that is under way, or else the next one, with kInterrupted. From any thread,
-  // also from a signal handler. Not finish(), which waits for nobody but the disk.
+  // Ends the run() under way, or else the next one, with kInterrupted. Safe from any thread and
+  // from a signal handler. Does not end finish(), which waits only for the disk.
   void interrupt() noexcept;
-  // Whether the last run() ended because the session was closed and all of it that is durable is
+  // Whether the last run() ended because the session was closed and all its durable records are
   // folded. The next run() waits for another session.
   [[nodiscard]] bool is_closed() const;
-  // Commits, and writes a checkpoint if there is something new: waits for the disk. Errors: of
-  // either.
+  // Commits, and writes a checkpoint if there is something new. Waits for the disk. Returns the
+  // errors of both.
   [[nodiscard]] absl::Status finish();
 
   [[nodiscard]] const Fold& fold() const;
   [[nodiscard]] Sequence folded_through() const;
-  // The last commit; nothing where there was none.
+  // The last commit; nullopt if there was none.
   [[nodiscard]] std::optional<StoredPosition> committed() const;
   [[nodiscard]] const CheckpointerCounters& counters() const;
-  // MemoryState::digest() of the state as of the last commit. Reads all of it, unless it was just
-  // written.
+  // MemoryState::digest() of the state as of the last commit. Reads all of the state, unless it was
+  // just written.
   [[nodiscard]] absl::StatusOr<std::uint64_t> digest() const;
 
  private:

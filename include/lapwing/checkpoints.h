@@ -1,27 +1,27 @@
-// The checkpoints of a bus: its folded state as of a record, in files. Lists them, and opens one,
-// verified as a whole, as the sorted array that it holds.
+// The checkpoints of a bus: files with its folded state as of a record. Lists them, and opens one
+// as a sorted array of entries after verifying the whole file.
 //
 //   auto checkpoint = lapwing::Checkpoint::open({.directory = "./es", .fold = "orders"});
 //   if (!checkpoint.ok()) return fail(checkpoint.status());
 //   for (std::uint64_t i = 0; i < checkpoint->size(); ++i) use(checkpoint->entry(i));
 //
-// A checkpointer writes them (lapwing/checkpointer.h); reading one needs neither a checkpointer nor
-// a publisher, and changes nothing. A subscriber that begins with Start::snapshot() does all of
-// this by itself, and continues with the records; this is for looking at a state where it is.
+// A checkpointer writes them (lapwing/checkpointer.h). Reading one needs neither a checkpointer nor
+// a publisher, and changes nothing. A subscriber that begins with Start::snapshot() loads a
+// checkpoint by itself and continues with the records. Use this class to examine a state in place.
 //
-// What is opened can be relied upon: it belongs to the bus's owner, to root or to this user, in
-// directories that nobody else may write to; every byte matches its sum; and its record is a
-// durable one of this bus's history, as its journal tells it.
+// An opened checkpoint is trustworthy. It belongs to the bus's owner, to root or to this user, in
+// directories that only they can write to. Every byte matches its checksum. Its record is a durable
+// one of the bus's history, according to the bus's journal.
 //
-// The file is mapped where nobody but this user and root could change it: that costs no memory and
-// reads as fast as the page cache gives. Any other file, and every one with `copy`, is read into
-// memory. An open checkpoint stays as it is when its file is removed. This user or root can still
-// shorten a mapped file; its pages are then gone (SIGBUS). `copy` is for programs that must not
-// trust their own user's files.
+// A file that only this user and root can change is mapped, which costs no memory and reads at the
+// speed of the page cache. Any other file, and every file if `copy` is set, is read into memory. An
+// open checkpoint does not change when its file is removed. This user or root can still shorten a
+// mapped file; reading its pages then raises SIGBUS. Set `copy` in programs that must not trust
+// files of their own user.
 //
 // Threads: immutable once it is open, so several threads may read it. Owns its memory.
 // Fork: a forked child does not have that memory. There size() and digest() are 0 and every span is
-// empty; info() still answers.
+// empty; info() still works.
 #pragma once
 
 #include <cstddef>
@@ -42,11 +42,11 @@ struct CheckpointOptions {
   std::string directory = {};                 // of the bus
   std::string fold = {};                      // empty: default_fold()
   std::shared_ptr<const Fold> own_fold = {};  // instead of `fold`
-  Sequence as_of = kNoSequence;               // that one; kNoSequence: the newest that is good
+  Sequence as_of = kNoSequence;               // kNoSequence: the newest usable checkpoint
   bool copy = false;                          // into memory, instead of a mapping
 };
 
-// What a checkpoint's header says.
+// The header of a checkpoint.
 struct CheckpointInfo {
   std::string path = {};
   Sequence as_of = kNoSequence;  // the last record that was folded
@@ -61,8 +61,9 @@ struct CheckpointInfo {
   std::uint64_t written_wall_ns = 0;  // UTC
 };
 
-// One of a list. Where `usable` is not ok, it says why open() would pass it over, and `info` has
-// path and as_of alone. Ok: by its header; that every byte matches its sum only open() can say.
+// An element of a list. If `usable` is not ok, it contains the reason why open() would pass the
+// checkpoint over, and `info` has only path and as_of. If it is ok, the header is valid. Only
+// open() verifies the checksums of all bytes.
 struct ListedCheckpoint {
   CheckpointInfo info = {};
   absl::Status usable = {};
@@ -70,15 +71,18 @@ struct ListedCheckpoint {
 
 class Checkpoint {
  public:
-  // Reads the whole file once, to verify it. Newer ones that cannot be used are passed over; see
-  // passed_over(). Errors: kNotFound (there is none, with a line for each that was passed over);
-  // kDamaged (one of those is damaged, or the one that was asked for is); kReset (the one that was
-  // asked for is of another history or fold); kNotPermitted and kNotALapwingFile (whose directory
-  // it is, with the remedy); kNoBus, kNoJournal; kInvalidArgument (the bus has no such fold, or the
-  // options); kAbiMismatch, kLimit (no memory for it), kSystem.
+  // Reads the whole file once, to verify it. Newer checkpoints that cannot be used are passed over;
+  // see passed_over(). Errors:
+  // kNotFound: there is none. The message has a line for each that was passed over.
+  // kDamaged: one of those, or the requested one, is damaged.
+  // kReset: the requested one is of another history or fold.
+  // kNotPermitted, kNotALapwingFile: the message names the owner of the directory and the remedy.
+  // kInvalidArgument: the bus does not have this fold, or the options are invalid.
+  // kLimit: no memory for it. Also kNoBus, kNoJournal, kAbiMismatch, kSystem.
   [[nodiscard]] static absl::StatusOr<Checkpoint> open(const CheckpointOptions& options);
-  // Every checkpoint of the bus and the fold, newest first; as_of and copy do not matter. Reads the
-  // headers. Errors: as of open(), but for kNotFound: no checkpoint is an empty list.
+  // Returns every checkpoint of the bus and the fold, newest first. Ignores as_of and copy, and
+  // reads only the headers. Errors: those of open(), except kNotFound. If there is no checkpoint,
+  // the list is empty.
   [[nodiscard]] static absl::StatusOr<std::vector<ListedCheckpoint>> list(
       const CheckpointOptions& options);
 
@@ -88,20 +92,20 @@ class Checkpoint {
 
   [[nodiscard]] const CheckpointInfo& info() const;
   [[nodiscard]] const Fold& fold() const;
-  // A line for each newer checkpoint that could not be used: which, and why.
+  // A line for each newer checkpoint that could not be used, with the reason.
   [[nodiscard]] const std::vector<std::string>& passed_over() const;
 
   // Spans are valid while the checkpoint is open.
   [[nodiscard]] std::uint64_t size() const;                  // entries
   [[nodiscard]] std::span<const std::byte> entries() const;  // end to end, sorted by key
   [[nodiscard]] std::span<const std::byte> entry(std::uint64_t index) const;  // below size()
-  // The entry of that key by binary search; empty where there is none, and for a key of another
-  // size than the fold's. Fold::key_of() makes a key.
+  // Finds the entry with that key by binary search. Empty if there is none, or if the key does not
+  // have the size of the fold's keys. Fold::key_of() makes a key.
   [[nodiscard]] std::span<const std::byte> find(std::span<const std::byte> key) const;
-  // The index of the first entry whose key is not below `key`; size() where there is none, and for
-  // a key of another size.
+  // The index of the first entry whose key is not below `key`. size() if there is none, or if `key`
+  // has another size.
   [[nodiscard]] std::uint64_t lower_bound(std::span<const std::byte> key) const;
-  // XXH3-64 over the entries: MemoryState::digest() of the same ones. Reads all of them.
+  // XXH3-64 over the entries; equal to MemoryState::digest() of the same ones. Reads all of them.
   [[nodiscard]] std::uint64_t digest() const;
 
  private:

@@ -1,5 +1,6 @@
-// The conflated reader: of each key the newest record of an interval, for consumers that cannot or
-// need not see every record, such as screens. It says of each record how many it stands for.
+// The conflated reader: delivers the newest record of each key once an interval, for consumers that
+// cannot or need not see every record, such as screens. Each record has the number of older records
+// that it replaces.
 //
 //   auto reader = lapwing::ConflatedReader::open({.directory = "./es"},
 //                                                {.interval = std::chrono::milliseconds(250)});
@@ -9,16 +10,16 @@
 //     if (item->kind == lapwing::ItemKind::kRecord) draw(item->record, item->conflated);
 //   }
 //
-// An interval ends at each multiple of `interval` on the clock. What waits then is delivered in the
-// order of the sequences, of each key one record. Two things end an interval early: an event (a
-// gap, a session, caught up, closed …), which therefore stands exactly where it belongs, behind all
-// records before it and ahead of all after it; and a record of a new key while keys_max keys wait.
+// An interval ends at each multiple of `interval` on the clock. The waiting records are then
+// delivered in the order of their sequences, one for each key. Two things end an interval early: an
+// event (a gap, a session, caught up …), and a record of a new key while keys_max keys wait.
+// So an event is delivered after all records before it, and before all records after it.
 //
-// Nothing is lost silently: records = delivered + conflated + waiting, at any time.
+// Nothing is lost silently: at any time, records = delivered + conflated + waiting.
 //
-// Threads, forks: as a Subscriber; waiting() is 0 in a forked child. No allocation once the keys of
-// an interval have been as many as they ever are; memory for keys_max of them at most.
-// Errors: the subscriber's; kInvalidArgument for records whose key is not described.
+// Threads, forks: as for Subscriber; waiting() is 0 in a forked child. Memory for at most keys_max
+// keys. No allocation once an interval has had its largest number of keys.
+// Errors: those of Subscriber; kInvalidArgument for records whose key is not described.
 #pragma once
 
 #include <chrono>
@@ -44,8 +45,8 @@ struct ConflationKey {
   std::function<void(std::span<const std::byte> record, std::span<std::byte> key)> of = {};
 };
 
-// That of the fold `latest`: the fields that the description marks as keys; of DBN publisher and
-// instrument, and of market by order the side, too.
+// Returns the key of the fold `latest`: the fields that the description marks as keys. For DBN
+// these are publisher and instrument, and for market by order also the side.
 // Errors: kInvalidArgument for a description without a key.
 [[nodiscard]] absl::StatusOr<ConflationKey> latest_key(const Schema& schema);
 // The same for a schema that Lapwing ships. Errors: kInvalidArgument for another one.
@@ -54,7 +55,7 @@ struct ConflationKey {
 struct ConflationOptions {
   std::chrono::nanoseconds interval = std::chrono::milliseconds(250);
   std::uint32_t keys_max = kConflationKeysMax;
-  ConflationKey key = {};  // none: latest_key() of the bus's records
+  ConflationKey key = {};  // default: latest_key() of the bus's records
   // Nanoseconds of the clock that the intervals follow; empty: CLOCK_MONOTONIC.
   std::function<std::uint64_t()> now_ns = {};
 };
@@ -66,7 +67,7 @@ struct ConflationCounters {
   std::uint64_t early = 0;      // intervals that keys_max ended
 };
 
-// What read_one() gives.
+// The result of read_one().
 struct ConflatedSequence {
   Sequence sequence = kNoSequence;
   std::uint64_t conflated = 0;  // as in Item
@@ -82,9 +83,9 @@ class ConflatedReader {
   ConflatedReader& operator=(ConflatedReader&&) noexcept;
   ~ConflatedReader();
 
-  // As of a Subscriber; Item, ConflatedSequence and Batch say how many older records each one stands
-  // for. Those of an interval do not follow one another, so a batch without columns has one record.
-  // read_event() gives an event once the records of its interval are read.
+  // These work as in Subscriber. Item, ConflatedSequence and Batch contain the number of older
+  // records that were replaced. The records of an interval are not consecutive, so a batch without
+  // columns has one record. read_event() returns an event after the records of its interval.
   [[nodiscard]] Result<Item> next(Deadline deadline = Deadline::never());
   [[nodiscard]] Result<ConflatedSequence> read_one(std::span<std::byte> record,
                                                    Deadline deadline = Deadline::never());
@@ -96,21 +97,22 @@ class ConflatedReader {
   [[nodiscard]] Result<Event> read_event();
   [[nodiscard]] Result<Batch> read(std::span<std::byte> rows,
                                    Deadline deadline = Deadline::never());
-  // All records of an interval in one batch, as many as fit: beside each row its sequence and the
-  // number of older records that it stands for. No more rows than either column has places.
+  // Returns all records of an interval in one batch, as many as fit. The columns receive the
+  // sequence of each row and the number of older records that it replaces. A batch has at most as
+  // many rows as the shorter column has elements.
   [[nodiscard]] Result<Batch> read(std::span<std::byte> rows, std::span<Sequence> sequences,
                                    std::span<std::uint64_t> conflated,
                                    Deadline deadline = Deadline::never());
   void interrupt() noexcept;
 
-  // Keys whose newest record waits for the interval's end, and how long until then: for event
-  // loops, which read when the descriptor is readable or this time is over.
+  // The number of keys whose newest record waits for the interval's end, and the time until then.
+  // In an event loop, read when the descriptor is readable or this time is over.
   [[nodiscard]] std::uint32_t waiting() const;
   [[nodiscard]] std::chrono::nanoseconds interval_left() const;  // max() while nothing waits
   [[nodiscard]] ConflationCounters counters() const;
-  // Why nothing more will come: no key is known for the schema, or Subscriber::status().
+  // Why reading has ended: no key is known for the schema, or Subscriber::status().
   [[nodiscard]] const absl::Status& status() const;
-  // What it reads: position, counters, descriptor. Its records are not to be taken from there.
+  // The subscriber that is read: position, counters, descriptor. Do not read records from it.
   [[nodiscard]] const Subscriber& subscriber() const;
   [[nodiscard]] absl::StatusOr<int> fd();
   [[nodiscard]] bool arm();

@@ -10,15 +10,15 @@
 //     if (!consumer->release().ok()) return fail(consumer->status());
 //   }
 //
-// A borrowed payload lies in the producer's memory, which a hostile producer can change while it is
-// read. A consumer that must validate what an untrusted process sends uses receive(), which copies.
+// A borrowed payload is in the producer's memory, which a hostile producer can change while it is
+// read. To validate data from an untrusted process, use receive(), which copies it.
 //
-// A consumer that has taken 16 messages and then finds none waits about a microsecond before it
-// answers: looking at the line that a busy producer is about to write slows both of them down.
+// If a consumer has taken 16 messages and then finds none, it waits about a microsecond before the
+// call returns. Reading the cache line that a busy producer is about to write slows down both.
 //
 // Threads, forks: one thread at a time, any thread; see lapwing/channel.h.
 // Errors: see Errc. After the producer has closed or died, the consumer still reads everything that
-// was committed; then it gets kClosed or kPeerGone.
+// was committed. Then it gets kClosed or kPeerGone.
 #pragma once
 
 #include <cstddef>
@@ -47,11 +47,11 @@ class WaitSource;
 
 class ChannelConsumer : private ChannelEnd {
  public:
-  // Connects to, or serves, a producer, whose options say capacity and largest message.
-  // Errors of connect: kNoBus (nothing is at the path), kPeerGone (nobody listens there, or it
-  // ended), kTimedOut, kRefused, kNotPermitted (another user listens), kInvalidArgument (the
-  // options), kAbiMismatch, kProtocol, kNoSpace, kLimit, kUnsupported, kSystem. Of accept:
-  // lapwing/listener.h.
+  // Connects to a producer, or serves one. The producer's options set capacity and largest message.
+  // Errors of connect: kNoBus (nothing is at the path), kPeerGone (no process listens there, or it
+  // ended), kNotPermitted (another user listens), kInvalidArgument (the options). Also kTimedOut,
+  // kRefused, kAbiMismatch, kProtocol, kNoSpace, kLimit, kUnsupported, kSystem. See
+  // lapwing/listener.h for the errors of accept.
   [[nodiscard]] static absl::StatusOr<ChannelConsumer> connect(const std::string& path,
                                                                const ChannelOptions& options,
                                                                Deadline deadline);
@@ -62,29 +62,29 @@ class ChannelConsumer : private ChannelEnd {
   // Borrows the first message that is not released. Peeking again borrows the same one.
   Result<Message> try_peek();
   Result<Message> peek(Deadline deadline = Deadline::never());
-  // Borrows as many as are there, at most messages.size(), from the first not released on; waits
-  // until there is one. Returns how many.
+  // Borrows the available messages, at most messages.size(), beginning with the first one that is
+  // not released. Waits until there is one. Returns the number of messages.
   Result<std::size_t> try_peek_batch(std::span<Message> messages);
   Result<std::size_t> peek_batch(std::span<Message> messages,
                                  Deadline deadline = Deadline::never());
 
-  // Gives back everything that the last peek borrowed. kMisuse: nothing is borrowed, as after a
-  // release.
+  // Releases everything that the last peek borrowed. kMisuse: nothing is borrowed, for example
+  // after a release.
   Result<> release();
-  // Gives back the first `count` messages of the last peek_batch. kMisuse: there were fewer.
+  // Releases the first `count` messages of the last peek_batch. kMisuse: there were fewer.
   Result<> release(std::span<const Message> batch, std::size_t count);
 
-  // Copies the next message out and releases it. kTooSmall: it is larger than `buffer`, and stays;
-  // the Received has its size and type all the same.
+  // Copies the next message out and releases it. kTooSmall: it is larger than `buffer` and is not
+  // taken; the Received still contains its size and type.
   Result<Received> try_receive(std::span<std::byte> buffer);
   Result<Received> receive(std::span<std::byte> buffer, Deadline deadline = Deadline::never());
 
   // For an event loop. True: there is no message, and fd() becomes readable when there may be one.
-  // False: try at once. The answer stands until the next operation of this end.
+  // False: try at once. The result is valid until the next operation of this end.
   [[nodiscard]] bool arm();
 
-  // Ends the channel; the producer learns it at once. What is borrowed stays valid until the object
-  // is destroyed, which does the same. Idempotent.
+  // Ends the channel and notifies the producer at once. Borrowed messages stay valid until the
+  // object is destroyed. The destructor does the same. Idempotent.
   void close();
 
   // The largest message that the producer can send.
@@ -92,14 +92,14 @@ class ChannelConsumer : private ChannelEnd {
 
   // For an event loop, together with arm(); -1 once closed.
   [[nodiscard]] int fd() const { return ChannelEnd::fd(); }
-  // Why the last operation that was not kOk, kWouldBlock, kTimedOut or kInterrupted did
-  // not succeed.
+  // The error of the last operation that failed. kWouldBlock, kTimedOut and kInterrupted do not
+  // count as failures.
   [[nodiscard]] const absl::Status& status() const { return ChannelEnd::status(); }
   [[nodiscard]] ChannelCounters counters() const { return ChannelEnd::counters(); }
-  // Both ends have the same one, and each connection another one.
+  // The same at both ends, and different for each connection.
   [[nodiscard]] Id128 connection_id() const { return ChannelEnd::connection_id(); }
-  // Ends the wait that is under way, or else the next one, with kInterrupted. From any thread, also
-  // from a signal handler.
+  // Ends the wait that is under way, or else the next one, with kInterrupted. Safe from any thread
+  // and from a signal handler.
   void interrupt() noexcept { ChannelEnd::interrupt(); }
 
  private:
@@ -111,7 +111,7 @@ class ChannelConsumer : private ChannelEnd {
   Errc wait_for_message(Message& message, Deadline deadline);
   Result<Message> borrow(Errc seen, const Message& message);
   Errc give_back(ChannelPosition end, std::uint64_t count);
-  // What is rarer.
+  // The cold paths.
   Errc wait_further(Message& message, Deadline deadline);
   Errc bad_frame(ChannelPosition position);
   Errc nothing_borrowed();
@@ -122,13 +122,13 @@ class ChannelConsumer : private ChannelEnd {
   FrameReader reader_;
   ChannelPosition borrowed_end_ = 0;  // of the last message that is borrowed
   std::uint64_t borrowed_ = 0;        // messages
-  std::uint64_t caught_up_at_ = 0;    // messages that were taken when a look last found none
+  std::uint64_t caught_up_at_ = 0;    // messages taken when a poll last found none
   bool falls_behind_ = false;         // peek_batch() first lets the producer get ahead
 };
 
-// The hot path, for the caller's compiler to see. A Result is put together once, at the end, and no
-// call is given the address of what goes into it: a message that is copied, or that a call could
-// write, lives in memory, and reading it back costs more than all else here.
+// The hot path is inline, so that the caller's compiler sees it. A Result is assembled once, at the
+// end, and no call gets the address of its parts. A message that is copied, or that a call could
+// write, is kept in memory. Reading it back costs more than everything else here.
 
 [[gnu::always_inline]] inline Errc ChannelConsumer::look(ChannelPosition from, Message& message) {
   const FrameReader::Look seen = reader_.look(from, message);
@@ -144,7 +144,7 @@ class ChannelConsumer : private ChannelEnd {
   return {seen, message};
 }
 
-// Where a look found nothing: whether a run of messages came since the last time that one did.
+// After a poll that found nothing: whether a run of messages was taken since the last such poll.
 inline bool ChannelConsumer::is_behind_a_run() {
   const std::uint64_t taken = reader_.messages() + borrowed_;
   const bool was_run = taken - caught_up_at_ >= kRunMin;

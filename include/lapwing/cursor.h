@@ -1,5 +1,5 @@
-// A cursor: how far a program has come on a bus, in a file that survives the end of its process,
-// however that ends. The next run goes on there.
+// A cursor stores how far a program has processed a bus, in a file that survives the end of the
+// process, however it ends. The next run continues there.
 //
 //   auto cursor = lapwing::Cursor::open({.path = "quotes.cursor"});
 //   if (!cursor.ok()) return fail(cursor.status());
@@ -10,24 +10,25 @@
 //   on_quote(quote);
 //   absl::Status done = cursor->commit(*subscriber);  // after each record, or now and then
 //
-// What was delivered after the last commit is delivered again to the next run: a program gets every
-// record at least once. One whose results are a file gets each record into it exactly once. It
-// writes the results, and then commits where they end (OutputEnd) together with the position. Its
-// next run cuts off what stands behind output() before it goes on. examples/logger.cc does so.
+// Records delivered after the last commit are delivered again to the next run, so a program gets
+// every record at least once. A program that writes its results to a file can write the result of
+// each record exactly once. It writes the results, and then commits the end of that output
+// (OutputEnd) together with the position. The next run truncates the file to output() before it
+// continues. See examples/logger.cc.
 //
-// A commit is one write of 128 bytes, a few microseconds, and stands when the process is killed. A
-// power cut may take the newest commits back, and the end of your output, which can then be shorter
-// than output() says: check that. With `durable` no commit is taken back: see CursorOptions.
+// A commit is one write of 128 bytes and takes a few microseconds. It survives a kill of the
+// process. A power cut may revert the newest commits and truncate your output, which can then be
+// shorter than output(): check that. If `durable` is set, no commit is reverted: see CursorOptions.
 //
-// The file has two copies, written in turn, each with a checksum, so a commit that is cut short
-// leaves the one before it. A file without a valid copy is an error, and never taken for a cursor
-// that begins. `lapwing cursors` shows what is in one.
+// The file has two copies, written in turn, each with a checksum. A commit that is interrupted
+// leaves the previous one intact. A file without a valid copy is an error, and is never treated as
+// a new cursor. `lapwing cursors` shows the contents of a file.
 //
-// <path>.lock keeps every other process out. The kernel releases that lock when the process ends,
-// however it ends; the file stays.
+// <path>.lock keeps other processes out. The kernel releases the lock when the process ends,
+// however it ends; the file remains.
 //
 // Threads: one thread at a time, any thread. Owns the file and the lock.
-// Fork: in a forked child commit() answers kForked, position() and output() are those of the fork,
+// Fork: in a forked child commit() returns kForked, position() and output() are those of the fork,
 // and the destructor does nothing.
 // Errors: the first write or sync that fails is final for the object.
 #pragma once
@@ -45,45 +46,46 @@
 
 namespace lapwing {
 
-// Where a program's own output ended when it had processed everything up to a position. Two numbers
-// that the cursor keeps and does not interpret.
+// The end of a program's own output when it had processed everything up to a position. The cursor
+// stores these two numbers and does not interpret them.
 struct OutputEnd {
-  std::uint64_t bytes = 0;  // of the file that grows
-  std::uint64_t file = 0;   // its number, where a program begins new files
+  std::uint64_t bytes = 0;  // length of the growing file
+  std::uint64_t file = 0;   // its number, if a program begins new files
 
   friend bool operator==(const OutputEnd&, const OutputEnd&) = default;
 };
 
 struct CursorOptions {
   std::string path = {};
-  // True: a commit is synced before it returns, and no power cut takes it back. That costs what the
-  // disk takes for a sync. Sync your output before you commit it, and commit no position beyond
-  // Subscriber::durable(): what a power cut takes from the bus is a kReset to the next run.
+  // True: a commit is synced before it returns, and no power cut reverts it. Each commit then takes
+  // as long as the disk needs for a sync. Sync your output before you commit it, and commit no
+  // position beyond Subscriber::durable(). If a power cut removes committed records from the bus,
+  // the next run gets a kReset.
   bool durable = false;
 };
 
 class Cursor {
  public:
-  // Takes the lock, for which it waits until the deadline, and reads the file. If there is none, it
-  // is made: durably, with mode 0600.
-  // Errors: kInUse (another process, or another object of this one, has the cursor open);
-  // kDamaged (neither copy is valid; the message says what to do), kAbiMismatch (a later version),
-  // kNotALapwingFile, kInvalidArgument (no path), kNotFound (the path's directory), kNotPermitted,
-  // kNoSpace, kSystem.
+  // Takes the lock, for which it waits until the deadline, and reads the file. If there is no file,
+  // it is created durably, with mode 0600.
+  // Errors: kInUse (another process, or another object of this one, has the cursor open); kDamaged
+  // (neither copy is valid; the message contains the remedy); kAbiMismatch (a later version).
+  // kInvalidArgument: no path. kNotFound: the path's directory does not exist. Also
+  // kNotALapwingFile, kNotPermitted, kNoSpace, kSystem.
   [[nodiscard]] static absl::StatusOr<Cursor> open(CursorOptions options,
                                                    Deadline deadline = std::chrono::seconds(1));
   Cursor(Cursor&&) noexcept;
   Cursor& operator=(Cursor&&) noexcept;
   ~Cursor();
 
-  // The last commit: where to go on, and where the output ended there. Nothing and zeros where
-  // nothing was committed yet.
+  // The last commit: the position at which to continue, and the end of the output there. nullopt
+  // and zeros if nothing was committed yet.
   [[nodiscard]] std::optional<StoredPosition> position() const;
   [[nodiscard]] OutputEnd output() const;
 
-  // Everything up to this position is processed, and the output ends there. The position of a
-  // subscriber before its first record, whose sequence is kNoSequence, is no progress: then nothing
-  // is written, and the last commit stays.
+  // Stores that everything up to this position is processed, and that the output ends there. Before
+  // its first record, a subscriber's position has the sequence kNoSequence. Committing it writes
+  // nothing, and the last commit remains.
   // Errors: kInvalidArgument (a sequence above kSequenceMax; changes nothing), kForked, kNoSpace,
   // kSystem.
   [[nodiscard]] absl::Status commit(const StoredPosition& position, OutputEnd output = {});

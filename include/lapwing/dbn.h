@@ -1,4 +1,5 @@
-// Databento's public binary encoding, the part Lapwing ships: records as documented. No behaviour.
+// The records of Databento's public binary encoding (DBN) that Lapwing ships, as documented by
+// Databento. Types and constants only.
 //
 // Prices are signed 64-bit in units of 1e-9; times are UTC nanoseconds, unsigned 64-bit.
 //
@@ -19,7 +20,7 @@ inline constexpr std::uint32_t kLengthUnit = 4;  // RecordHeader::length counts 
 
 enum class RType : std::uint8_t {
   kTrade = 0x00,  // MBP-0
-  kMbp1 = 0x01,   // of tbbo, too
+  kMbp1 = 0x01,   // and tbbo
   kMbp10 = 0x0a,
   kStatus = 0x12,
   kDefinition = 0x13,
@@ -190,8 +191,8 @@ enum class SchemaId : std::uint16_t {
   kMixed = 0xffff,
 };
 
-// What a bus's schema name stands for. Sizes and fields are in its description, which depends on
-// the version of DBN (docs/reference/records.md).
+// A schema of DBN by its name on a bus, its id in metadata and its record type. Sizes and fields
+// are in its description, which depends on the version of DBN (docs/reference/records.md).
 struct RecordSchema {
   const char* name;
   SchemaId id;
@@ -221,8 +222,8 @@ inline constexpr RecordSchema kRecordSchemas[] = {
     {"dbn.bbo-1m", SchemaId::kBbo1m, RType::kBbo1m},
 };
 
-// The schema of that bus name, metadata id or record type, of which mbp-1 comes before tbbo;
-// nullptr if there is none.
+// Returns the schema with that bus name, metadata id or record type; nullptr if there is none. The
+// record type of mbp-1 and tbbo is the same, and find_schema(RType) returns mbp-1.
 constexpr const RecordSchema* find_schema(std::string_view name) {
   for (const RecordSchema& schema : kRecordSchemas) {
     if (name == schema.name) return &schema;

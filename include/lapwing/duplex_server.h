@@ -1,4 +1,4 @@
-// Serves many clients of duplexes on one path, in one thread: an order gateway, say.
+// A server of many duplex clients on one path and in one thread, for example an order gateway.
 //
 //   auto server = lapwing::DuplexServer::open("/run/gateway.sock", {.clients_max = 100});
 //   for (;;) {
@@ -11,29 +11,31 @@
 //     if (event->kind == lapwing::ServerEvent::Kind::kGone) forget(event->client);
 //   }
 //
-// A client connects with Duplex::connect (ChannelOptions::retry, to come back after a restart of
-// the server), and leaves when it closes its end, dies, or is dropped.
+// A client connects with Duplex::connect, and leaves when it closes its end, dies, or is dropped.
+// Set ChannelOptions::retry in a client to reconnect after a restart of the server.
 //
 // No client delays another. wait() takes the clients in turn, at most turn_events_max events of one
-// before the next; connections are accepted in between. No operation but wait() ever waits: one for
-// which a client has no room returns kWouldBlock, and kRoom says when to try again. A client that
-// takes nothing can be dropped. What a client costs the others is the making of this side's memory
-// when it connects (ChannelOptions::capacity), so a server of many has small channels.
+// before the next, and accepts connections in between. wait() is the only operation that waits. An
+// operation for which a client has no room returns kWouldBlock, and kRoom reports when to try
+// again. A client that takes nothing can be dropped. When a client connects, this side's memory for
+// it is made, which delays the others (ChannelOptions::capacity). So use small channels in a server
+// of many clients.
 //
-// A sleeping server wakes once a second. Clients that have nothing to say cost no more than that
-// once the server has slept, however busy the others keep it.
+// A sleeping server wakes once a second. Idle clients cost no more than that once the server has
+// slept, however busy the other clients are.
 //
-// A server can stand in a WaitSet beside buses, timers and other sources, or in an event loop, by
-// arm() and fd().
+// A server can be a source of a WaitSet, beside buses, timers and other sources. In an event loop,
+// use arm() and fd().
 //
-// A new process takes the path over from a server that runs, and the clients that are there stay
-// with the old one until they leave:
+// A new process can take the path over from a running server. Existing clients stay with the old
+// server until they leave:
 //
 //   auto listener = lapwing::ChannelListener::take_over(path, std::chrono::seconds(10));
 //   auto server = lapwing::DuplexServer::open(*std::move(listener));
 //
-// Threads: one thread at a time, any thread; a call that overlaps a wait is answered with kMisuse.
-// interrupt() at any time. Forks: as of every end of a channel (lapwing/channel.h).
+// Threads: one thread at a time, any thread. A call that overlaps a wait returns kMisuse.
+// interrupt() may be called at any time. Forks: as for every end of a channel
+// (lapwing/channel.h).
 // Errors: see Errc.
 #pragma once
 
@@ -56,34 +58,34 @@ class WaitSource;
 
 inline constexpr std::uint32_t kServerClientsMax = 4096;
 
-// Names a client of a server; never used again there. 0 is none.
+// Identifies a client of a server. A server never reuses an id. 0: no client.
 using ClientId = std::uint64_t;
 
 struct DuplexServerOptions {
-  // Of this side of each client's channel. `wait` is how wait() waits, and expected_peer_uid the
-  // user that may connect.
+  // The options of this side of each client's channel. `wait` is how wait() waits, and
+  // expected_peer_uid is the user that may connect.
   ChannelOptions channel = {};
-  // One that comes when there are so many waits in its connect until another has gone.
+  // If this many clients are connected, another one waits in its connect until one has left.
   std::uint32_t clients_max = 64;  // at most kServerClientsMax
-  // Of one client, before the next has its turn.
+  // Events of one client before the next client has its turn.
   std::uint32_t turn_events_max = 16;
 };
 
-// What has come of a client.
+// An event of a client.
 struct ServerEvent {
   enum class Kind : std::uint32_t {
     kConnected = 1,   // a new client
-    kMessage = 2,     // `message` is a call of it to be answered, or a one-way message
-    kReply = 3,       // `reply` is the end of a call that this server made of it, or a late reply
-    kRoom = 4,        // what returned kWouldBlock can be tried again
-    kGone = 5,        // it has gone, and all that it had sent was delivered; `why`
+    kMessage = 2,     // `message` is a call of the client to be answered, or a one-way message
+    kReply = 3,       // `reply` is the end of a call by this server to the client, or a late reply
+    kRoom = 4,        // an operation that returned kWouldBlock can be tried again
+    kGone = 5,        // the client has left, and all that it had sent was delivered; see `why`
     kHandedOver = 6,  // a successor accepts from now on; `client` is 0
   };
 
   Kind kind = {};
   ClientId client = 0;
-  // The payloads are valid until the next wait, and while the client is not dropped; that of a reply
-  // until the next call of the client is started.
+  // The payloads are valid until the next wait, and while the client is not dropped. That of a
+  // reply is valid until the next call to the client is started.
   Incoming message = {};
   Result<Reply> reply = Errc::kWouldBlock;
   Errc why = Errc::kOk;  // kClosed, kPeerGone, kCorrupt; status() has the text
@@ -91,10 +93,10 @@ struct ServerEvent {
 
 class DuplexServer {
  public:
-  // Listens at `path`: errors as of ChannelListener::listen, and kInvalidArgument (the options).
+  // Listens at `path`. Errors: those of ChannelListener::listen, kInvalidArgument (the options).
   [[nodiscard]] static absl::StatusOr<DuplexServer> open(const std::string& path,
                                                          const DuplexServerOptions& options = {});
-  // With a listener of the program's own, as of ChannelListener::take_over.
+  // Uses a listener of the program, for example one from ChannelListener::take_over.
   [[nodiscard]] static absl::StatusOr<DuplexServer> open(ChannelListener listener,
                                                          const DuplexServerOptions& options = {});
   DuplexServer(DuplexServer&&) noexcept;
@@ -102,17 +104,16 @@ class DuplexServer {
   // Closes the channel of each client, and removes the name unless it was handed over.
   ~DuplexServer();
 
-  // The next event of any client. A client of which kGone was returned can still be asked for its
-  // counters until the next wait. Errors: kTimedOut, kWouldBlock, kInterrupted; kClosed, once the
-  // path was handed over and the last client has gone; kMisuse, kForked. Any other error is the
-  // reason why a client could not be accepted, as of lapwing/listener.h; the others are served by
-  // the next wait.
+  // Returns the next event of any client. After kGone, the client's counters are available until
+  // the next wait. Errors: kTimedOut, kWouldBlock, kInterrupted, kMisuse, kForked. kClosed: the
+  // path was handed over and the last client has left. Any other error is the reason why a client
+  // could not be accepted (lapwing/listener.h). The next wait serves the other clients.
   Result<ServerEvent> try_wait();
   Result<ServerEvent> wait(Deadline deadline = Deadline::never());
 
-  // All of these are as their siblings of Duplex, for one client, and never wait. kWouldBlock: the
-  // client has no room, or no place in its window; an event kRoom comes when there may be.
-  // kNotFound: it has gone, or there never was one.
+  // These work as in Duplex, for one client, and never wait. kWouldBlock: the client has no room,
+  // or its window is full. An event kRoom is returned when there may be room. kNotFound: the client
+  // has left, or never existed.
   Result<> try_reply(ClientId client, CallId call, std::span<const std::byte> payload,
                      std::uint32_t type);
   template <PlainPayload Answer, MessageType Type>
@@ -126,7 +127,7 @@ class DuplexServer {
   Result<> try_send(ClientId client, const Payload& payload, Type type) {
     return try_send(client, detail::bytes_of(payload), number_of(type));
   }
-  // A call of the client, which ends with an event kReply by `deadline`.
+  // Starts a call to the client, which ends with an event kReply by `deadline`.
   Result<CallId> try_start(ClientId client, std::span<const std::byte> payload, std::uint32_t type,
                            Deadline deadline = Deadline::never());
   template <PlainPayload Request, MessageType Type>
@@ -137,28 +138,28 @@ class DuplexServer {
   Result<> cancel(ClientId client, CallId call);
   [[nodiscard]] bool is_cancelled(ClientId client, CallId call);
 
-  // Closes its channel, and forgets it: no event of it comes any more.
+  // Closes the client's channel and forgets the client. No further event of it is returned.
   Result<> drop(ClientId client);
 
   // Clients whose channel is open.
   [[nodiscard]] std::size_t clients() const;
-  // "pid 12 of user 1000"; empty where there is no such client.
+  // "pid 12 of user 1000"; empty if there is no such client.
   [[nodiscard]] std::string peer(ClientId client) const;
   [[nodiscard]] ChannelCounters counters(ClientId client) const;
   [[nodiscard]] DuplexCounters duplex_counters(ClientId client) const;
-  [[nodiscard]] std::uint64_t refused() const;  // peers that were not accepted, whatever the reason
+  [[nodiscard]] std::uint64_t refused() const;  // peers not accepted, for any reason
   [[nodiscard]] const absl::Status& last_refusal() const;
-  // Why the last operation that was not kOk, kWouldBlock, kTimedOut or kInterrupted did not
-  // succeed, or the last client has gone.
+  // The error of the last operation that failed, or the reason why the last client left.
+  // kWouldBlock, kTimedOut and kInterrupted do not count as failures.
   [[nodiscard]] const absl::Status& status() const;
 
   // For an event loop. True: there is no event, and fd() becomes readable when there may be one,
-  // also by the deadline of a call. False: use try_wait() at once. The answer stands until the next
-  // operation.
+  // including the deadline of a call. False: use try_wait() at once. The result is valid until the
+  // next operation.
   [[nodiscard]] bool arm();
   [[nodiscard]] int fd() const;  // -1 in a forked child
 
-  // Ends the wait that is under way, or else the next one. From any thread, also from a signal
+  // Ends the wait that is under way, or else the next one. Safe from any thread and from a signal
   // handler.
   void interrupt() noexcept;
 

@@ -2,8 +2,8 @@
 //
 //   if (lapwing::errc_of(status) == lapwing::Errc::kInUse) ...
 //
-// An error is a value: cold paths return absl::Status or absl::StatusOr, made here so that each has
-// a number that never changes its meaning between releases (docs/reference/abi-policy.md). The message says what
+// An error is a value. Cold paths return absl::Status or absl::StatusOr with a number whose meaning
+// never changes between releases (docs/reference/abi-policy.md). The message contains what
 // happened, where, and what to do next. A gap in the data is not an error: see lapwing/gap.h.
 //
 // Thread safety: everything here is a pure function.
@@ -24,38 +24,38 @@ enum class Errc : std::uint32_t {
   kInvalidArgument = 1,  // the caller's arguments contradict each other or a stated limit
   kNoBus = 2,            // no bus at this directory, nothing of it left to read, no such channel
   kInUse = 3,            // another process holds this bus, journal, path, recording or cursor
-  kNotPermitted = 4,     // the kernel or an ownership check said no
+  kNotPermitted = 4,     // refused by the kernel or by an ownership check
   kNoSpace = 5,          // the disk or the tmpfs is full, before or while writing
-  kSystem = 6,           // any other failed system call; the message carries errno
-  kDamaged = 7,          // bytes that were promised to be durable are not what was written
-  kAbiMismatch = 8,      // the other side speaks another ABI version
-  kNotALapwingFile = 9,  // a file, link, directory or socket of another kind stands there
+  kSystem = 6,           // any other failed system call; the message contains errno
+  kDamaged = 7,          // durable bytes differ from those that were written
+  kAbiMismatch = 8,      // the other side has another ABI version
+  kNotALapwingFile = 9,  // the path is a file, link, directory or socket of another kind
   kJournalFailed = 10,   // the journal's first failed write or sync; final for that journal
   kNoJournal = 11,       // the request needs a journal and this bus has none
   kPruned = 12,          // the journal no longer keeps that sequence
   kTimedOut = 13,        // a deadline passed while the call waited for the other side
   kPublisherGone = 14,   // the publisher's process ended without closing
-  kRefused = 15,         // the other side refused the connection; the message carries its reason
+  kRefused = 15,         // the other side refused the connection; the message contains its reason
   kProtocol = 16,        // the other side violates the protocol of a control socket or a channel
-  kBadInput = 17,        // a feed's bytes are not what its format says
+  kBadInput = 17,        // a feed's bytes violate its format
   kRecordSize = 18,      // records of this size or type do not fit this bus
-  kPathTooLong = 19,     // a path exceeds what a socket or a frame can carry
+  kPathTooLong = 19,     // the path is too long for a socket or a frame
   kClosed = 20,          // the bus, the channel or the publisher was closed cleanly
   kReset = 21,           // a stored position belongs to a history this journal does not contain
-  kUnsupported = 22,     // this kernel, container or file system cannot do it
+  kUnsupported = 22,     // not supported by this kernel, container or file system
   kLimit = 23,           // a named limit is exhausted
-  kNotFound = 24,        // a file, symbol or sequence that was asked for does not exist
-  kStoppedAtGap = 25,    // there was a gap, and the policy was to end at one
-  kPeerGone = 26,        // a channel's other side has ended, or nobody listens at its path
-  kCorrupt = 27,         // a channel's other side wrote what the protocol does not allow
-  kWouldBlock = 28,      // nothing is there now, and the call was not to wait (Deadline::now())
-  kMisuse = 29,          // the call cannot be right, as two at a time on one object; no effect
+  kNotFound = 24,        // the requested file, symbol or sequence does not exist
+  kStoppedAtGap = 25,    // there was a gap, and the policy is to stop at one
+  kPeerGone = 26,        // a channel's other side has ended, or no process listens at its path
+  kCorrupt = 27,         // a channel's other side wrote data that the protocol does not allow
+  kWouldBlock = 28,      // nothing is available, and the call does not wait (Deadline::now())
+  kMisuse = 29,          // invalid use, such as two calls at a time on one object; no effect
   kInterrupted = 30,     // interrupt() ended the wait
-  kTooSmall = 31,        // the caller's memory holds no row or message; nothing was consumed
-  kNoMemory = 32,        // memory could not be had
+  kTooSmall = 31,        // the caller's memory is too small for a row or message; none was taken
+  kNoMemory = 32,        // memory could not be allocated
   kForked = 33,          // the object belongs to the parent of this forked process
-  kEventDue = 34,        // an event or an entry of a state stands before the next record: read it
-  kNoAnswer = 35,        // the publisher did not answer a subscriber that joins; it has ended
+  kEventDue = 34,        // an event or an entry of a state comes before the next record: read it
+  kNoAnswer = 35,        // the publisher did not answer a joining subscriber, which has ended
 };
 
 struct ErrorName {
@@ -125,7 +125,7 @@ inline absl::Cord decimal_cord(std::int64_t number) {
 
 }  // namespace detail
 
-// A status with the number `code`. `message` says what happened, where, and what to do next.
+// Makes a status with the number `code`. `message`: what happened, where, and what to do next.
 [[nodiscard]] inline absl::Status make_error(Errc code, const std::string& message) {
   for (const ErrorName& entry : kErrorNames) {
     if (entry.code != code) continue;

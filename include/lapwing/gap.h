@@ -11,8 +11,8 @@ namespace lapwing {
 
 enum class GapCause : std::uint32_t {
   kLapped = 1,   // the publisher overwrote the slots before they were read
-  kSession = 2,  // the range lies between what a dead session left and where the next one began
-  kVoid = 3,     // the range will never exist: recorded after a power cut
+  kSession = 2,  // between the last record of a dead session and the first one of the next
+  kVoid = 3,     // the range will never exist; recorded after a power cut
   kPruned = 4,   // retention removed the range from the journal
   kDamaged = 5,  // the journal's bytes for the range fail their checksum, or are gone
   // Causes on a bus that mirrors a bus of another machine. This release does not produce them.

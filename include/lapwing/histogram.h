@@ -1,12 +1,12 @@
-// A histogram of nanoseconds: how many there were of each size, and percentiles without keeping
-// them.
+// A histogram of durations in nanoseconds: counts by size, and percentiles, without storing the
+// samples.
 //
 //   lapwing::FineHistogram took_ns;
 //   took_ns.add(end_ns - begin_ns);
 //   report(took_ns.percentile(0.5), took_ns.percentile(0.99), took_ns.max());
 //
 // Each power of two from 2^kFirstPower to below 2^kEndPower has 2^kStepBits buckets of one width.
-// One more bucket is for what is below them, and one for what is above.
+// One more bucket counts the smaller values, and one the larger values.
 //
 // Threads: a value; one thread at a time. No allocation.
 #pragma once
@@ -48,13 +48,13 @@ class Histogram {
   }
 
   std::uint64_t count() const { return count_; }
-  std::uint64_t sum() const { return sum_; }  // stays at 2^64 - 1, which is 584 years
+  std::uint64_t sum() const { return sum_; }  // saturates at 2^64 - 1, which is 584 years
   std::uint64_t max() const { return max_; }  // 0 without samples
-  // Of each bucket; the first is below all others.
+  // The count of each bucket; the first bucket is below all others.
   std::span<const std::uint64_t, kBuckets> counts() const { return counts_; }
 
-  // An upper bound of the sample at `fraction` (0 to 1) of all, in the order of their sizes: the
-  // last value of its bucket, and at most max(). 0 without samples.
+  // An upper bound of the sample at `fraction` (0 to 1) of all samples, sorted by size. It is the
+  // last value of the sample's bucket, and at most max(). 0 without samples.
   std::uint64_t percentile(double fraction) const {
     if (count_ == 0) return 0;
     const double within = fraction > 0 ? std::min(fraction, 1.0) : 0.0;
@@ -78,13 +78,13 @@ class Histogram {
            static_cast<std::size_t>(lead - kSteps);
   }
 
-  // The largest value that the bucket is for.
+  // The largest value of the bucket.
   static constexpr std::uint64_t last_of(std::size_t bucket) {
     if (bucket == 0) return (std::uint64_t{1} << kFirstPower) - 1;
     if (bucket >= kBuckets - 1) return std::numeric_limits<std::uint64_t>::max();
     const unsigned power = kFirstPower + static_cast<unsigned>((bucket - 1) >> kStepBits);
     const std::uint64_t lead = kSteps + ((bucket - 1) & (kSteps - 1));
-    // Of the largest power it is 2^64 - 1: the shift leaves 0.
+    // For the largest power the shift leaves 0, so the result is 2^64 - 1.
     if (power >= kStepBits) return ((lead + 1) << (power - kStepBits)) - 1;
     return lead >> (kStepBits - power);
   }
@@ -101,7 +101,7 @@ class Histogram {
   std::uint64_t max_ = 0;
 };
 
-// At most 1/32 wider than what they hold, from 1 ns on: 16 KiB.
+// Buckets from 1 ns on, each at most 1/32 as wide as its values; 16 KiB in size.
 using FineHistogram = Histogram<5, 0, 64>;
 
 }  // namespace lapwing

@@ -1,4 +1,5 @@
-// The journal of a bus by sequence: with a publisher or without one, and never in its way.
+// Reads the journal of a bus by sequence, with or without a publisher, and never delays the
+// publisher.
 //
 //   auto history = lapwing::History::open("./es");
 //   std::vector<std::byte> rows(1024 * history->info().record_bytes);
@@ -9,14 +10,14 @@
 //     else next = use(*batch, rows);
 //   }
 //
-// What it returns is proven: by its sum at or below `durable`, by its exact stamp everywhere. It
-// finds the journal and how far that may be trusted by itself. It reads one journal: the newest
-// one, or the one whose id is given.
+// All results are verified: records at or below `durable` by their checksums, and every record by
+// its exact stamp. The class finds the journal, and how far it can be trusted, by itself. It reads
+// one journal: the newest one, or the one whose id is given.
 //
 // Threads: one thread at a time, any thread. Owns the open files and a mapping of the ring's
 // header.
-// Fork: in a forked child every call answers kForked, info() is empty, and the destructor does
-// nothing; open another one there.
+// Fork: in a forked child every call returns kForked, info() is empty, and the destructor does
+// nothing. Open another one there.
 #pragma once
 
 #include <cstddef>
@@ -40,17 +41,17 @@ struct HistoryInfo {
   std::shared_ptr<const Schema> schema = {};  // null: the records are not described
   std::uint32_t record_bytes = 0;
   Id128 journal_id = {};
-  Sequence oldest = 1;              // that retention has kept
+  Sequence oldest = 1;              // the oldest that retention has kept
   Sequence archived = kNoSequence;  // the newest that can be read
-  Sequence durable = kNoSequence;   // the newest that no power cut takes back
+  Sequence durable = kNoSequence;   // the newest that no power cut can remove
   // The publisher has begun another journal, and adds nothing to this one. History::journals()
   // lists all of them.
   bool is_discarded = false;
 };
 
-// The records of a finished segment where they are: proven once, mapped read-only, not copied. It
-// may be copied, outlives the History, and stays as it is when retention removes the file. A forked
-// child does not have the mapping: it maps its own.
+// The records of a finished segment in place: verified once, mapped read-only, not copied. This
+// object may be copied, outlives the History, and does not change when retention removes the file.
+// A forked child does not have the mapping: it maps its own.
 struct MappedSegment {
   Sequence first = kNoSequence;
   std::uint64_t count = 0;  // records: first, first + 1, …
@@ -71,7 +72,7 @@ class History {
   // later. Errors: kNoBus, kNoJournal, kDamaged, kNotPermitted, kNotALapwingFile, kAbiMismatch,
   // kSystem.
   [[nodiscard]] static absl::StatusOr<History> open(const std::string& directory);
-  // Opens the journal with that id. Errors: also kNotFound, if the bus does not list it.
+  // Opens the journal with that id. Errors: as above, and kNotFound if the bus does not list it.
   [[nodiscard]] static absl::StatusOr<History> open(const std::string& directory,
                                                     const Id128& journal_id);
   // Returns all journals that the bus lists, oldest first. A publisher begins another journal if
@@ -84,23 +85,23 @@ class History {
 
   [[nodiscard]] HistoryInfo info() const;
 
-  // Copies records from `first` on into `rows`, end to end, as many as fit and follow one another
-  // in the journal; or one event kLost with the range that the journal cannot give and why.
-  // Errors: kWouldBlock (`first` is beyond `archived`); kTooSmall; kInvalidArgument (`first` is no
-  // sequence); others with the words in status().
+  // Copies consecutive records from `first` on into `rows`, end to end, as many as fit. If the
+  // journal does not have the first of them, returns one event kLost with the range and the cause.
+  // Errors: kWouldBlock (`first` is beyond `archived`); kTooSmall; kInvalidArgument (`first` is not
+  // a sequence). For all others status() has the message.
   [[nodiscard]] Result<Batch> read(Sequence first, std::span<std::byte> rows);
-  // Maps the finished segment that record `n` is in: all of it, or where a void cuts it in pieces
-  // the piece with `n`. Costs a read of the segment, to prove it. For what is read often or by many
-  // processes; a segment that still grows is read.
-  // Maps only what nobody but this user and root could change: a file that is cut short under a
-  // mapping ends the process (SIGBUS). Errors: kWouldBlock (not all of the segment is durable);
-  // kNotPermitted (the file is another user's, or others may write to it: read it); kPruned,
-  // kNotFound (a void), kDamaged, kInvalidArgument, kSystem.
+  // Maps the finished segment that contains record `n`. If a void divides the segment, it maps the
+  // piece with `n`. Reads the whole segment once, to verify it. Use it for records that are read
+  // often or by many processes. For a segment that still grows, use read().
+  // Maps only files that no user except this one and root can change: truncating a mapped file ends
+  // the process (SIGBUS). Errors: kWouldBlock (not all of the segment is durable). kNotPermitted:
+  // the file is another user's, or others may write to it; use read(). Also kPruned, kNotFound (a
+  // void), kDamaged, kInvalidArgument, kSystem.
   [[nodiscard]] absl::StatusOr<MappedSegment> map(Sequence n);
-  // The sequence from which to read so that no record published at or after `utc_ns` is missed: at,
-  // or a little before. Never below the oldest.
+  // Returns the sequence at which to begin reading so that no record published at or after `utc_ns`
+  // is missed. It is exact or a little before, and never below the oldest.
   [[nodiscard]] absl::StatusOr<Sequence> find_time(std::uint64_t utc_ns);
-  // Why the last read that gave neither rows nor an event did not.
+  // The error of the last read that returned neither rows nor an event.
   [[nodiscard]] const absl::Status& status() const;
 
  private:

@@ -1,4 +1,4 @@
-// How the journal of a bus is, and how a start found it.
+// The state of a bus's journal, and how a start settled the session before it.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace lapwing {
 enum class JournalState : std::uint32_t {
   kNone = 0,    // this bus keeps no journal
   kGood = 1,    // archiving
-  kFailed = 2,  // the first failed write or sync; durable is frozen, live goes on
-  kShed = 3,    // OnJournalLag::kShed: the disk was one moment too slow; durable is frozen
+  kFailed = 2,  // a write or sync failed; durable is frozen, live records continue
+  kShed = 3,    // OnJournalLag::kShed: the disk was too slow once; durable is frozen
 };
 
 // Stable identifiers, shown by commands and in JSON.
@@ -34,7 +34,7 @@ struct JournalCondition {
 enum class Settlement : std::uint32_t {
   kFresh = 1,      // no journal yet: a new journal id, sequence 1
   kContinued = 2,  // the last session had ended cleanly
-  kRecovered = 3,  // killed: the ring file gave what was missing
+  kRecovered = 3,  // killed: the missing records were in the ring file
   kCut = 4,        // power cut or no ring file: cut at durable, the rest reserved is a void
   kReset = 5,      // failed journal: a new journal id, sequence 1
 };

@@ -1,7 +1,7 @@
-// Every public header of the library. A program may instead include those that it uses: each stands
-// alone.
+// Includes every public header of the library. A program may instead include only the headers that
+// it uses: each one can be included alone.
 //
-// Thread safety: as each header says.
+// Thread safety: see each header.
 #pragma once
 
 #include "lapwing/ages.h"

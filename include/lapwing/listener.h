@@ -7,24 +7,24 @@
 //   }
 //
 // A new process of the same program can take the listening socket over while this one still serves
-// its peer: take_over() there, tend() or accept() here. Clients that connect meanwhile wait in the
-// socket, or are handed over with it; no connect fails.
+// its peer. The new process calls take_over(), and this one tend() or accept(). Clients that
+// connect meanwhile wait in the socket or are handed over with it. No connect fails.
 //
-// In an event loop: poll fd(), and when it is readable call accept() with Deadline::now() until it
-// answers kWouldBlock.
+// In an event loop, poll fd(). When it is readable, call accept() with Deadline::now() until it
+// returns kWouldBlock.
 //
 //   while (poll(...) > 0 && entry.revents != 0) {
 //     auto consumer = lapwing::ChannelConsumer::accept(*listener, {}, lapwing::Deadline::now());
 //     ...  // errc_of(consumer.status()) == Errc::kWouldBlock: back to poll()
 //   }
 //
-// fd() covers clients whose handshake is under way, too: it is readable when a client connects,
-// says hello, leaves, or has been silent for too long.
+// fd() also covers clients whose handshake is under way. It is readable when a client connects,
+// sends its hello, leaves, or has been silent for too long.
 //
-// Threads: one thread at a time, any thread; interrupt() at any time.
+// Threads: one thread at a time, any thread; interrupt() may be called at any time.
 // Ownership: the socket and, until it is handed over, its name.
-// Fork: in a forked child accept() and tend() answer kForked, fd() is -1, and the destructor does
-// nothing: socket and name stay this process's.
+// Fork: in a forked child accept() and tend() return kForked, fd() is -1, and the destructor does
+// nothing. The parent keeps socket and name.
 #pragma once
 
 #include <sys/types.h>
@@ -47,46 +47,47 @@ enum class ChannelRole : std::uint32_t;
 class ChannelListener {
  public:
   // Makes the socket at `path`. Only this process's user and root may connect (mode 0600), or only
-  // `expected_peer_uid` if it is given. Errors: kInUse (somebody listens there; see take_over),
-  // kNotALapwingFile (a file, link or directory is there) and kNotPermitted (another user's
-  // socket), all of which leave it untouched; kNotFound, kPathTooLong, kSystem.
+  // `expected_peer_uid` if it is given. Errors: kInUse (a process listens there; see take_over),
+  // kNotALapwingFile (a file, link or directory is there), kNotPermitted (another user's socket).
+  // After these three errors the path is unchanged. Also kNotFound, kPathTooLong, kSystem.
   [[nodiscard]] static absl::StatusOr<ChannelListener> listen(
       const std::string& path, std::optional<uid_t> expected_peer_uid = std::nullopt);
 
-  // Becomes the listener in the place of the one that listens on `path` now, as soon as that one
-  // calls accept() or tend(). It goes on serving the peer that it has. Whichever of the two dies
-  // on the way, the other one listens. Errors: kNoBus and kPeerGone (nobody listens there: use
-  // listen()), kTimedOut, kRefused, kNotPermitted, kProtocol.
+  // Replaces the process that listens on `path` now, as soon as that process calls accept() or
+  // tend(). It continues to serve its current peer. If one of the two dies during the handover, the
+  // other one listens. Errors: kNoBus and kPeerGone (no process listens there: use listen()),
+  // kTimedOut, kRefused, kNotPermitted, kProtocol.
   [[nodiscard]] static absl::StatusOr<ChannelListener> take_over(
       const std::string& path, Deadline deadline,
       std::optional<uid_t> expected_peer_uid = std::nullopt);
 
   ChannelListener(ChannelListener&&) noexcept;
   ChannelListener& operator=(ChannelListener&&) noexcept;
-  // Removes the socket's name, unless it was handed over. Waits for a successor that is just taking
-  // it over, for a second at most.
+  // Removes the socket's name, unless it was handed over. If a successor is just taking it over,
+  // waits for it, at most one second.
   ~ChannelListener();
 
   [[nodiscard]] const std::string& path() const;
 
-  // ChannelProducer::accept and its siblings serve the next peer. Those that are not expected or do
-  // not keep to the protocol are refused and counted, and the next one is served. Errors of an
-  // accept: kTimedOut, or kWouldBlock with Deadline::now(), with which it serves a client that can
-  // be served now; kInterrupted, kClosed (handed over), kInvalidArgument (the options), kLimit (no
-  // descriptors), kNoSpace, kSystem. It waits beyond its deadline only to make this side's memory.
+  // ChannelProducer::accept, ChannelConsumer::accept and Duplex::accept serve the next peer. An
+  // unexpected peer, or one that violates the protocol, is refused and counted, and the next one is
+  // served. Errors of an accept: kTimedOut. With Deadline::now(), kWouldBlock if no client can be
+  // served now. kClosed: handed over. kLimit: no descriptors. Also kInterrupted, kInvalidArgument
+  // (the options), kNoSpace, kSystem. It exceeds its deadline only to make this side's memory.
 
-  // For while a peer is served: drops clients that stay silent, and lets a successor take over.
-  // Call it when fd() is readable. Never blocks. kClosed once handed over; else as accept().
+  // Drops clients that stay silent, and lets a successor take over. For use while a peer is served.
+  // Call it when fd() is readable. Never blocks. kClosed once handed over; otherwise the errors of
+  // accept().
   [[nodiscard]] absl::Status tend();
-  // Readable when the call that was made last, accept() or tend(), has something to do; to go from
-  // tend() to accept(), call accept() before the next poll. -1 once handed over.
+  // Readable when the call that was made last, accept() or tend(), has something to do. To switch
+  // from tend() to accept(), call accept() before the next poll. -1 once handed over.
   [[nodiscard]] int fd() const;
-  // Ends the accept() that is under way, or else the next one. From any thread, also from a signal
-  // handler.
+  // Ends the accept() that is under way, or else the next one. Safe from any thread and from a
+  // signal handler.
   void interrupt() noexcept;
 
   [[nodiscard]] bool handed_over() const;
-  [[nodiscard]] std::uint64_t refused() const;  // peers, whatever the reason
+  [[nodiscard]] std::uint64_t refused() const;  // peers, for any reason
   [[nodiscard]] const absl::Status& last_refusal() const;
 
  private:

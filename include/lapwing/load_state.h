@@ -1,19 +1,19 @@
-// The folded state of a bus in one call: the newest checkpoint that is good, and every record from
+// Loads the folded state of a bus in one call: the newest usable checkpoint, and every record from
 // there up to now.
 //
 //   auto loaded = lapwing::load_state({.directory = "./es", .start = lapwing::Start::snapshot()},
 //                                     std::chrono::seconds(10));
 //   if (!loaded.ok()) return fail(loaded.status());
-//   use(loaded->state());                                        // as of loaded->as_of()
-//   while (loaded->next().ok()) use(loaded->state());            // and after every record and event
+//   use(loaded->state());                              // as of loaded->as_of()
+//   while (loaded->next().ok()) use(loaded->state());  // and after every record and event
 //
-// The whole state is held in memory, and while it is loaded the checkpoint's bytes besides: at most
-// twice its size in all. A state that is larger than that is read with Subscriber and
-// Start::snapshot() into something of your own, or looked into where it is (Checkpoint).
+// The whole state is held in memory. While it is loaded, so are the checkpoint's bytes: at most
+// twice the size of the state in total. If a state is larger than that, read it with Subscriber and
+// Start::snapshot() into your own structure, or examine it in place (Checkpoint).
 //
 // With SubscriberOptions::instruments it is the state of those instruments.
 //
-// Threads, forks: as a Subscriber. A forked child has a copy of the state as of the fork.
+// Threads, forks: as for Subscriber. A forked child has a copy of the state as of the fork.
 #pragma once
 
 #include <cstddef>
@@ -37,13 +37,13 @@ class LoadedState {
   [[nodiscard]] const MemoryState& state() const { return *state_; }
   // The last record that was folded.
   [[nodiscard]] Sequence as_of() const { return as_of_; }
-  // Whether the state may be shown to others: false inside a venue's event (Fold::settles), and
+  // Whether the state may be shown to others. False inside a venue's event (Fold::settles), and
   // while another state is loaded after a gap (OnGap::kSnapshot), which then replaces this one.
   [[nodiscard]] bool settled() const { return settled_; }
-  // From which checkpoint it is, and what was passed over; or why there was none.
+  // The checkpoint that was loaded and those that were passed over, or why there was none.
   [[nodiscard]] const std::string& origin() const { return origin_; }
 
-  // As of a Subscriber; what they give is folded already, before they return.
+  // These work as in Subscriber. Each record and event is folded before the call returns it.
   [[nodiscard]] Result<Item> next(Deadline deadline = Deadline::never());
   [[nodiscard]] Result<Sequence> read_one(std::span<std::byte> record,
                                           Deadline deadline = Deadline::never());
@@ -59,7 +59,7 @@ class LoadedState {
   void interrupt() noexcept { subscriber_.interrupt(); }
   [[nodiscard]] absl::StatusOr<int> fd() { return subscriber_.fd(); }
   [[nodiscard]] bool arm() { return subscriber_.arm(); }
-  // Position, counters, status. Its records are not to be taken from there.
+  // Position, counters and status. Do not read records from it.
   [[nodiscard]] const Subscriber& subscriber() const { return subscriber_; }
 
  private:
@@ -84,9 +84,9 @@ class LoadedState {
   std::string origin_;
 };
 
-// Joins from a snapshot and folds everything up to the join (kCaughtUp). `options.start` is
-// Start::snapshot(…). Errors: kInvalidArgument for another start; kTimedOut; kInterrupted; what
-// ends a subscriber (Subscriber::status).
+// Joins from a snapshot and folds everything up to the join (kCaughtUp). `options.start` must be
+// Start::snapshot(…). Errors: kInvalidArgument for another start; kTimedOut; kInterrupted; the
+// errors that end a subscriber (Subscriber::status).
 [[nodiscard]] absl::StatusOr<LoadedState> load_state(SubscriberOptions options, Deadline deadline);
 
 }  // namespace lapwing

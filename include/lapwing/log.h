@@ -1,11 +1,11 @@
-// What a publisher or a checkpointer says while it works: entries of a log, for people and for programs.
+// The log of a publisher or a checkpointer: entries for operators and for programs.
 //
 //   options.log = [](const lapwing::LogEntry& entry) {
 //     if (entry.level >= lapwing::LogLevel::kWarning) std::cerr << entry.message << '\n';
 //   };
 //
-// A message is one line that says what happened, where, and what to do next; it may change between
-// releases. Events and the keys of fields do not. docs/how-to/monitor.md has the table of events.
+// A message is one line: what happened, where, and what to do next. Messages may change between
+// releases. Events and the keys of fields do not. See docs/reference/events.md for the events.
 //
 // Thread safety: plain values.
 #pragma once
@@ -20,13 +20,13 @@
 namespace lapwing {
 
 enum class LogLevel : std::uint8_t {
-  kInfo,     // what happens in a usual day
-  kWarning,  // it goes on; somebody should know
-  kError,    // something that was promised has ended
+  kInfo,     // normal operation
+  kWarning,  // work continues; an operator should know
+  kError,    // a guarantee no longer holds
 };
 
 enum class LogEvent : std::uint8_t {
-  // Of a publisher.
+  // Publisher.
   kJournalBegins,
   kJournalContinues,
   kJournalRecovered,
@@ -47,7 +47,7 @@ enum class LogEvent : std::uint8_t {
   kClientRefused,
   kClientDropped,
   kClientsOmitted,
-  // Of a checkpointer.
+  // Checkpointer.
   kStoreBegins,
   kNotDurable,
   kCheckpointerTrouble,
@@ -59,7 +59,7 @@ struct LogEventFacts {
   LogLevel level;
 };
 
-// What stands in logs: the name, which never changes, and the level.
+// The name and the level in logs. The name never changes.
 constexpr LogEventFacts facts_of(LogEvent event) {
   switch (event) {
     case LogEvent::kJournalBegins:
@@ -130,7 +130,7 @@ struct LogEntry {
   std::string message;
   std::vector<LogField> fields = {};
 
-  // For a hook that takes the line alone.
+  // For a hook that uses only the line.
   operator const std::string&() const { return message; }  // NOLINT(google-explicit-constructor)
 };
 

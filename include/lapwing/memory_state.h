@@ -1,12 +1,12 @@
-// A fold's state in memory: entries by key, and in the order of their keys when that is asked for.
+// A fold's state in memory: entries by key, in the order of their keys on request.
 //
-// A hash index finds an entry. The order of the keys is kept apart from it and brought up to date
-// only by the calls that need it (for_each, digest, erase_prefix). So an update does not pay for
-// the order, and an entry that comes and goes between two such calls never enters it.
+// A hash index finds an entry. A separate index has the order of the keys. Only the calls that need
+// the order update that index (for_each, digest, erase_prefix). So an update does not pay for the
+// order, and an entry that is put and erased between two such calls never enters the index.
 //
-// Thread safety: one thread, the const functions too. Owns its memory: entry and key, and 60 to 100
-// bytes beside them for each. Errors: none; a key or an entry that has not the size that the shape
-// says changes nothing.
+// Thread safety: one thread, including the const functions. Owns its memory: entry and key, and 60
+// to 100 more bytes for each entry. Errors: none. A key or an entry whose size is not that of the
+// shape changes nothing.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class MemoryState : public FoldState {
 
   void clear();
   std::uint64_t size() const;  // entries
-  // In the order of the keys. `use` leaves the state alone.
+  // Calls `use` for each entry, in the order of their keys. `use` must not change the state.
   void for_each(const std::function<void(std::span<const std::byte> entry)>& use) const;
   // XXH3-64 over all entries, in the order of their keys.
   std::uint64_t digest() const;

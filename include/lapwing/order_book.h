@@ -1,21 +1,21 @@
-// The order book of one instrument: its resting orders, and the price levels they make.
+// The order book of one instrument: its resting orders and their price levels.
 //
 //   if (const lapwing::PriceLevel* bid = book.best(lapwing::dbn::Side::kBid)) use(bid->price);
 //
 // It holds the entries of the fold `orders` (lapwing/order_entry.h) and keeps its levels in step
-// with them; what an add, a modify or a cancel means is the fold's business. OrderBooks owns it.
+// with them. The fold defines the effect of an add, a modify or a cancel. OrderBooks owns the book.
 //
-// Cost: the best level, the number of levels and a level by its index in constant time; a change
-// of an order in constant time, and where a level comes or goes by its distance from the touch.
-// No allocation once it has held as many orders and levels as it gets.
+// Cost: the best level, the number of levels and a level by its index take constant time. So does a
+// change of an order. If a level appears or disappears, the cost grows with its distance from the
+// touch. No allocation once the book has had its largest number of orders and levels.
 //
 // Invariants, for every order that has a side and a price:
 //  1. it is in the queue of exactly one level, of its side and its price;
 //  2. a level has at least one entry in its queue; its size and order count are those of its queue.
-// An order without a side, or without a price, rests on no level. A top (the best price of a side,
-// where a feed gives no more) stands in a queue as an order does, and counts as none.
+// An order without a side, or without a price, rests on no level. A top is the best price of a
+// side, from a feed without orders. It is in a queue like an order, but is not counted as one.
 //
-// Thread safety: one thread, reading included (a queue is sorted when it is first read).
+// Thread safety: one thread, including reads (a queue is sorted when it is first read).
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ namespace lapwing {
 struct PriceLevel {
   std::int64_t price = dbn::kUndefPrice;
   std::uint64_t size = 0;    // of all its orders
-  std::uint32_t orders = 0;  // 0: a top, of which nobody knows how many orders it is made
+  std::uint32_t orders = 0;  // 0: a top, whose number of orders is unknown
 };
 
 class OrderBook {
@@ -57,10 +57,10 @@ class OrderBook {
   const PriceLevel& level(dbn::Side side, std::size_t index) const {
     return levels_[ladder(side)[index].level].shown;
   }
-  // nullptr: nothing rests at that price.
+  // nullptr: no order rests at that price.
   const PriceLevel* find_level(dbn::Side side, std::int64_t price) const;
 
-  // The orders of a level, the first in the queue first, or its top: use(const OrderEntry&).
+  // Calls use(const OrderEntry&) for each order of a level in queue order, or for its top.
   template <typename Use>
   void for_each_order(dbn::Side side, std::size_t index, Use&& use) const {
     const Level& level = levels_[ladder(side)[index].level];
@@ -70,25 +70,26 @@ class OrderBook {
 
   std::size_t order_count() const { return slots_.size(); }    // without tops
   const OrderEntry* find_order(std::uint64_t order_id) const;  // nullptr: it does not rest
-  // What the fold knows of the book as a whole; nullptr until the instrument was seen.
+  // The fold's entry for the book as a whole; nullptr until a record of the instrument arrives.
   const OrderEntry* state() const { return state_ ? &*state_ : nullptr; }
 
-  // Whether its orders may differ from the venue's: something was lost, and neither a clear nor a
-  // whole snapshot came since.
+  // Whether its orders may differ from the venue's: records were lost, and neither a clear nor a
+  // whole snapshot has followed.
   bool stale() const { return state_ && is_stale(*state_, lost_through_); }
   // The last sequence of the bus that was lost; kNoSequence: none.
   Sequence lost_through() const { return lost_through_; }
-  // Whether the feed gives the best price of each side, and no orders.
+  // Whether the feed contains the best price of each side, and no orders.
   bool has_tops() const { return state_ && (state_->msg.flags & dbn::kFlagTop) != 0; }
-  // False within an event of the venue, whose records belong together.
+  // False inside an event of the venue, whose records belong together.
   bool settled() const { return !state_ || (state_->msg.flags & dbn::kFlagLast) != 0; }
 
-  // Of its last record, whatever that changed; kNoSequence if none came since a state was loaded.
+  // Sequence and times of its last record, whatever it changed. kNoSequence if none has arrived
+  // since a state was loaded.
   Sequence last_sequence() const { return last_sequence_; }
   std::uint64_t last_ts_event() const { return last_ts_event_; }
   std::uint64_t last_ts_recv() const { return last_ts_recv_; }
 
-  // Its entries in the order of their keys. Costs a sort.
+  // Calls `use` for its entries in the order of their keys. Costs a sort.
   void for_each_entry(const std::function<void(const OrderEntry& entry)>& use) const;
   // XXH3-64 over them.
   std::uint64_t digest() const;
@@ -106,16 +107,16 @@ class OrderBook {
   struct Level {
     PriceLevel shown;
     dbn::Side side = dbn::Side::kNone;
-    mutable bool in_order = true;  // the queue is in the order of places
+    mutable bool in_order = true;  // the queue is sorted by OrderEntry::place
     mutable std::uint32_t first = kNone;
-    mutable std::uint32_t last = kNone;  // or, of a free level, the next one
+    mutable std::uint32_t last = kNone;  // in a free level: the next free level
   };
 
   static bool rests_on_level(const OrderEntry& entry) {
     return entry.msg.price != dbn::kUndefPrice &&
            (entry.msg.side == dbn::Side::kBid || entry.msg.side == dbn::Side::kAsk);
   }
-  // The better price has the greater rank; ~ turns the order round without an overflow.
+  // A better price has a greater rank; ~ reverses the order without an overflow.
   static std::int64_t rank(dbn::Side side, std::int64_t price) {
     return side == dbn::Side::kBid ? price : ~price;
   }

@@ -1,4 +1,4 @@
-// The order books of a bus of dbn.mbo: every instrument of every publisher.
+// The order books of a bus of dbn.mbo, for every instrument of every publisher.
 //
 //   lapwing::OrderBooks books;
 //   for (;;) {
@@ -10,24 +10,24 @@
 //     if (book->settled() && !book->stale()) trade(*book);
 //   }
 //
-// It is the state of the fold `orders` (docs/explanation/state.md), which says what each record does; here are
-// the levels. The same records give the same digest as in any other state of that fold, a
-// checkpoint's included.
+// This class is the state of the fold `orders`, with price levels. docs/explanation/state.md
+// defines the effect of each record. The same records give the same digest as in any other state of
+// that fold, including that of a checkpoint.
 //
 // A state, at a start from a snapshot or after a gap (OnGap::kSnapshot), replaces all books. While
-// it is loaded they are half of one, and loading() says so.
+// it is loaded, the books contain only a part of it, and loading() returns true.
 //
-// Loss: every book is stale until its next clear or snapshot after a lost range, and after a
-// beginning in the middle of the sequence or at a journal that follows another one. The same holds
-// after a jump in the sequence, unless the subscriber delivers chosen instruments only
-// (Event::is_filtered). Then its events report what is lost, so pass all of them to take(),
-// including the first session. Choose by numbers, or by symbols that were used for one instrument.
-// If a symbol passes to another instrument, the book of that one begins in the middle, and is not
-// marked stale.
+// Loss: after a lost range, every book is stale until its next clear or snapshot. The same holds
+// after a beginning in the middle of the sequence or at a journal that follows another one. It also
+// holds after a jump in the sequence, unless the subscriber delivers chosen instruments only
+// (Event::is_filtered). Then its events report all losses, so pass all of them to take(), including
+// the first session. Choose instruments by numbers, or by symbols that were used for one
+// instrument. If a symbol passes to another instrument, the book of that one begins in the middle,
+// and is not marked stale.
 //
-// Ownership: owns its books; a book stays where it is until clear(), a reset, or a state that is
-// loaded. Errors: a record or an entry of another size than it must have is refused, and changes
-// nothing. Thread safety: one thread. No allocation per record once it is as large as it gets.
+// Ownership: owns its books. A book keeps its address until clear(), a reset, or the loading of a
+// state. Errors: a record or an entry of a wrong size is refused, and changes nothing. Thread
+// safety: one thread. No allocation per record once the books have reached their largest size.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +50,7 @@
 
 namespace lapwing {
 
-// Room that a book has from its start, so that it does not have to grow.
+// The initial room of each book, so that it does not have to grow.
 struct OrderBooksOptions {
   std::size_t orders = 0;
   std::size_t levels = 0;  // of each side
@@ -60,38 +60,38 @@ class OrderBooks final : public FoldState {
  public:
   explicit OrderBooks(OrderBooksOptions options = {});
 
-  // What a subscriber to a bus of dbn.mbo delivers, from the start or from a snapshot of the fold
-  // `orders`: by wait(), or by read() into `rows`, with a column of sequences or without.
-  // False: it is none of dbn.mbo or of that fold; without it the books are not those of the bus.
+  // Take everything that a subscriber to a bus of dbn.mbo delivers, from the start or from a
+  // snapshot of the fold `orders`. Pass the items of next(), or the batches of read() into `rows`,
+  // with or without a column of sequences. False: the item is not of dbn.mbo or of that fold. It
+  // was not taken, and the books no longer match the bus.
   [[nodiscard]] bool take(const Item& item);
   [[nodiscard]] bool take(const Batch& batch, std::span<const std::byte> rows);
   [[nodiscard]] bool take(const Batch& batch, std::span<const std::byte> rows,
                           std::span<const Sequence> sequences);
   void take(const Event& event);
-  // The same for records from elsewhere. `record` is an MboMsg. False: it does not have the size of
-  // one.
+  // The same for records from another source. `record` is an MboMsg. False: it has another size.
   [[nodiscard]] bool apply(Sequence sequence, std::span<const std::byte> record);
   void lose(const Gap& gap);
-  // Forgets everything; every OrderBook is gone.
+  // Forgets everything. Every OrderBook is destroyed.
   void clear();
 
   // nullptr: the instrument was not seen.
   const OrderBook* find_book(std::uint16_t publisher_id, std::uint32_t instrument_id) const;
-  // The book whose instrument had that symbol at the book's newest record; of several, of
-  // publishers or of instruments that had it one after the other, the one with the newest record.
-  // Looks at every book: not for each record.
+  // The book whose instrument had that symbol at the book's newest record. If there are several, of
+  // several publishers or of successive instruments, the one with the newest record. Checks every
+  // book, so do not call it for each record.
   const OrderBook* find_book(const Symbols& symbols, std::string_view symbol) const;
   // By publisher, then by instrument.
   std::vector<const OrderBook*> books() const;
 
-  Sequence sequence() const { return sequence_; }  // of the last record that is in it
-  // No book is within an event of the venue, and no state is being loaded.
+  Sequence sequence() const { return sequence_; }  // of the newest record in the books
+  // No book is inside an event of the venue, and no state is being loaded.
   bool settled() const { return !loading_ && unsettled_ == 0; }
-  // Entries of a state have come, and kSnapshotComplete has not.
+  // Entries of a state have arrived, and kSnapshotComplete has not.
   bool loading() const { return loading_; }
   std::uint64_t order_count() const;
 
-  // In the order of their keys. Costs a sort.
+  // Calls `use` for all entries in the order of their keys. Costs a sort.
   void for_each_entry(const std::function<void(const OrderEntry& entry)>& use) const;
   // XXH3-64 over them.
   std::uint64_t digest() const;
@@ -118,11 +118,11 @@ class OrderBooks final : public FoldState {
   std::optional<OrderEntry> loss_;
   absl::flat_hash_map<BookId, std::unique_ptr<OrderBook>> books_;
   BookId last_id_ = 0;
-  OrderBook* last_ = nullptr;  // the book that was looked for last
+  OrderBook* last_ = nullptr;  // the book that was found last
   Sequence sequence_ = kNoSequence;
   bool loading_ = false;
   bool is_filtered_ = false;   // the records are of chosen instruments
-  std::size_t unsettled_ = 0;  // books within an event
+  std::size_t unsettled_ = 0;  // books inside an event
 };
 
 }  // namespace lapwing

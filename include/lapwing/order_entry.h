@@ -1,12 +1,12 @@
-// The entries of the fold `orders`: a bus's DBN market-by-order state, byte for byte.
-// The document is docs/explanation/state.md.
+// The entries of the fold `orders`: the state of a bus of DBN market by order, byte for byte.
+// See docs/explanation/state.md for the rules.
 //
-// An entry begins with an MboMsg that says by itself what the entry is, so a checkpoint can be
-// delivered to readers that know records and no entries:
-//   order  action A, flags SNAPSHOT, size: what is left of it
-//   top    action A, flags SNAPSHOT and TOP: the only price that a feed of tops gives for a side
-//   book   action R, side N: how far the orders of its instrument may be believed
-//   loss   action N, side N: what the whole bus has lost
+// An entry begins with an MboMsg that identifies the kind of the entry. So a checkpoint can be
+// delivered to readers that handle only records:
+//   order  action A, flags SNAPSHOT; size is the remaining size
+//   top    action A, flags SNAPSHOT and TOP: the price of a side, from a feed without orders
+//   book   action R, side N: how far the orders of its instrument can be trusted
+//   loss   action N, side N: the records that the whole bus has lost
 #pragma once
 
 #include <cstddef>
@@ -27,29 +27,29 @@ enum class OrderEntryKind : std::uint8_t {
 
 struct OrderEntry {
   dbn::MboMsg msg;
-  // order, top: bus sequence of the record that gave it its place: among equal prices the lower one
-  //   is first. It is lost on a change of price or side and on a growth in size.
-  // book: bus sequence from which on no record of the book was lost: of its last clear, of the
-  //   first record of the snapshot that it was rebuilt from, or of the first one after a loss; 1 if
-  //   nothing had been lost when it was first seen.
+  // order, top: bus sequence of the record that set its queue rank. Among equal prices the lower
+  //   one is first. An order gets a new one if its price or side changes or its size grows.
+  // book: bus sequence from which on no record of the book was lost. It is that of the last clear,
+  //   of the first record of the snapshot that rebuilt the book, or of the first record after a
+  //   loss. It is 1 if nothing had been lost when the book was first seen.
   // loss: last lost sequence; 0 if only the records of an older journal are missing.
   std::uint64_t place;
 };
 static_assert(sizeof(OrderEntry) == 64);
 static_assert(offsetof(OrderEntry, place) == 56);
 
-// What the MboMsg of a book says besides. A book is stale (its orders are not all that rest, or not
-// only those) if its place is at or below that of the loss, or if flags has a bit of
-// kOrderBookStaleFlags.
-//   flags     LAST            the last record of the book ended its event: it is not cut in two
-//             TOP             the book is of tops, and not of orders
-//             SNAPSHOT        inside a snapshot that is not yet at its end
+// Other fields in the MboMsg of a book. A book is stale if its place is at or below that of the
+// loss, or if flags has a bit of kOrderBookStaleFlags. Its orders may then be incomplete, or
+// include orders that no longer rest.
+//   flags     LAST            the last record of the book ended its event
+//             TOP             the book has tops, not orders
+//             SNAPSHOT        inside a snapshot that has not ended yet
 //             MAYBE_BAD_BOOK  since a loss, or a record that had this flag, neither a clear nor the
 //                             beginning of a snapshot was seen
-//   size      misfits: how many records contradicted what rested while the book was good
+//   size      misfits: records that contradicted the resting orders while the book was good
 //   order_id  bus sequence of the last misfit; 0: none
-//   hd, ts_recv, sequence   as the record had them that `place` tells
-// And that of the loss: order_id is how many records were lost in all.
+//   hd, ts_recv, sequence   those of the record of `place`
+// In the MboMsg of the loss, order_id is the total number of lost records.
 inline constexpr std::uint8_t kOrderBookStaleFlags = dbn::kFlagSnapshot | dbn::kFlagMaybeBadBook;
 
 // Whether the orders of the book may differ from those of the venue. `lost_through` is the place of
@@ -59,7 +59,7 @@ inline bool is_stale(const OrderEntry& book, Sequence lost_through) {
   return book.place <= lost_through || (book.msg.flags & kOrderBookStaleFlags) != 0;
 }
 
-// How entries are sorted, by memcmp: integers are big-endian.
+// The sort key of an entry, compared by memcmp. Integers are big-endian.
 struct OrderKey {
   std::uint8_t publisher_id[2];
   std::uint8_t instrument_id[4];

@@ -8,13 +8,13 @@
 //   std::memcpy(room->data(), &order, sizeof order);
 //   if (!producer->commit(sizeof order, kNewOrder).ok()) return fail(producer->status());
 //
-// Every commit is visible to the consumer at once. No operation makes a system call but to wait, to
-// wake a consumer that sleeps, and now and then to see whether it is still there.
+// Every commit is visible to the consumer at once. Operations make system calls only to wait, to
+// wake a sleeping consumer, and now and then to check whether the consumer still exists.
 //
 // Threads, forks: one thread at a time, any thread; see lapwing/channel.h.
-// Errors: see Errc. A consumer that ended or closed is noticed by the next wait, the next
-// wake-up, or every 1,024 operations (no commit is counted), though not before a millisecond
-// after the last look.
+// Errors: see Errc. A consumer that ended or closed is detected by the next wait, by the next
+// wake-up, or by a check every 1,024 operations, at most once a millisecond. Commits are not
+// counted as operations.
 #pragma once
 
 #include <cstddef>
@@ -43,11 +43,11 @@ class WaitSource;
 
 class ChannelProducer : private ChannelEnd {
  public:
-  // Connects to, or serves, a consumer.
-  // Errors of connect: kNoBus (nothing is at the path), kPeerGone (nobody listens there, or it
-  // ended), kTimedOut, kRefused, kNotPermitted (another user listens), kInvalidArgument (the
-  // options), kAbiMismatch, kProtocol, kNoSpace, kLimit, kUnsupported, kSystem. Of accept:
-  // lapwing/listener.h.
+  // Connects to a consumer, or serves one.
+  // Errors of connect: kNoBus (nothing is at the path), kPeerGone (no process listens there, or it
+  // ended), kNotPermitted (another user listens), kInvalidArgument (the options). Also kTimedOut,
+  // kRefused, kAbiMismatch, kProtocol, kNoSpace, kLimit, kUnsupported, kSystem. See
+  // lapwing/listener.h for the errors of accept.
   [[nodiscard]] static absl::StatusOr<ChannelProducer> connect(const std::string& path,
                                                                const ChannelOptions& options,
                                                                Deadline deadline);
@@ -55,58 +55,58 @@ class ChannelProducer : private ChannelEnd {
                                                               const ChannelOptions& options,
                                                               Deadline deadline);
 
-  // Room for a message of up to `size` bytes, valid until it is committed or until the next claim.
-  // A claim that was not committed is given up. If there is no room, what is staged becomes visible
-  // first, so a full channel never hides a message. kMisuse: `size` is above the maximum.
+  // Returns room for a message of up to `size` bytes, valid until it is committed or until the next
+  // claim, which abandons it. If there is no room, staged messages become visible first, so a full
+  // channel never hides a message. kMisuse: `size` is above the maximum.
   Result<std::span<std::byte>> try_claim(std::size_t size);
   Result<std::span<std::byte>> claim(std::size_t size, Deadline deadline = Deadline::never());
 
-  // Sends the first `actual` bytes of the claim, and with it whatever is staged. kMisuse: there is
-  // no claim, or it is smaller.
+  // Sends the first `actual` bytes of the claim, together with all staged messages. kMisuse: there
+  // is no claim, or it is smaller.
   Result<> commit(std::size_t actual, std::uint32_t type);
-  // As commit(), but the message stays hidden until the next commit(), commit_staged(), or claim
-  // that finds no room: messages that are to be seen together, and cost one wake-up.
+  // Like commit(), but the message stays hidden until the next commit(), commit_staged(), or claim
+  // that finds no room. Use it for messages that become visible together, with one wake-up.
   Result<> stage(std::size_t actual, std::uint32_t type);
   Result<> commit_staged();
-  // Gives the claim up. kMisuse: there is none.
+  // Abandons the claim. kMisuse: there is none.
   Result<> abort();
 
   // Copies a message into the channel.
   Result<> try_send(std::span<const std::byte> payload, std::uint32_t type);
   Result<> send(std::span<const std::byte> payload, std::uint32_t type,
                 Deadline deadline = Deadline::never());
-  // Sends many, in order, and returns how many were sent, also with an error. Those that fit at a
-  // time become visible together.
+  // Sends several messages in order. Returns the number of messages that were sent, even with an
+  // error. Messages that fit at the same time become visible together.
   Result<std::size_t> try_send_batch(std::span<const Outgoing> messages);
   Result<std::size_t> send_batch(std::span<const Outgoing> messages,
                                  Deadline deadline = Deadline::never());
 
-  // Commits what is staged and waits until the consumer has released everything. kOk also where it
-  // had done so before it ended.
+  // Commits all staged messages and waits until the consumer has released everything. Returns kOk
+  // even if the consumer released everything and then ended.
   Result<> drain(Deadline deadline = Deadline::never());
 
   // For an event loop. True: there was no room for `size` bytes, and fd() becomes readable when
-  // there may be; then try again. False: try at once. It stands until the next operation of this
-  // end. A claim that was open is given up.
+  // there may be; then try again. False: try at once. The result is valid until the next operation
+  // of this end. Abandons an open claim.
   [[nodiscard]] bool arm(std::size_t size);
 
-  // Ends the channel; the consumer reads what was committed, and then gets kClosed. What is only
-  // staged is never sent. A claim's memory stays valid until the object is destroyed, which does
-  // the same. Idempotent.
+  // Ends the channel. The consumer reads everything that was committed, and then gets kClosed.
+  // Staged messages that were not committed are never sent. A claim's memory stays valid until the
+  // object is destroyed. The destructor does the same. Idempotent.
   void close();
 
   [[nodiscard]] std::uint32_t message_bytes_max() const { return writer_.message_bytes_max(); }
 
   // For an event loop, together with arm(); -1 once closed.
   [[nodiscard]] int fd() const { return ChannelEnd::fd(); }
-  // Why the last operation that was not kOk, kWouldBlock, kTimedOut or kInterrupted did
-  // not succeed.
+  // The error of the last operation that failed. kWouldBlock, kTimedOut and kInterrupted do not
+  // count as failures.
   [[nodiscard]] const absl::Status& status() const { return ChannelEnd::status(); }
   [[nodiscard]] ChannelCounters counters() const { return ChannelEnd::counters(); }
-  // Both ends have the same one, and each connection another one.
+  // The same at both ends, and different for each connection.
   [[nodiscard]] Id128 connection_id() const { return ChannelEnd::connection_id(); }
-  // Ends the wait that is under way, or else the next one, with kInterrupted. From any thread, also
-  // from a signal handler.
+  // Ends the wait that is under way, or else the next one, with kInterrupted. Safe from any thread
+  // and from a signal handler.
   void interrupt() noexcept { ChannelEnd::interrupt(); }
 
  private:
@@ -117,7 +117,7 @@ class ChannelProducer : private ChannelEnd {
   Result<std::span<std::byte>> claimed(Errc result) const;
   Errc check_commit(std::size_t actual);
   void publish();
-  // What is rarer.
+  // The cold paths.
   Errc no_room(FrameWriter::Room room);
   Errc wait_for_room(std::size_t size, Deadline deadline);
   Errc bad_commit(std::size_t actual);
@@ -127,8 +127,9 @@ class ChannelProducer : private ChannelEnd {
   FrameWriter writer_;
 };
 
-// The hot path, for the caller's compiler to see. The Result of a claim is put together once, at the
-// end: one that is copied lives in memory, and reading it back costs more than all else here.
+// The hot path is inline, so that the caller's compiler sees it. The Result of a claim is assembled
+// once, at the end. A Result that is copied is kept in memory, and reading it back costs more than
+// everything else here.
 
 [[gnu::always_inline]] inline Errc ChannelProducer::look_for_room(std::size_t size) {
   const FrameWriter::Room room = writer_.claim(static_cast<std::uint32_t>(size));

@@ -1,34 +1,35 @@
-// The publisher: one process's write end of a bus.
+// The publisher: the write end of a bus, in one process.
 //
 //   auto publisher =
 //       lapwing::Publisher::open({.directory = "./es", .record_bytes = sizeof(Quote)});
 //   if (!publisher.ok()) return fail(publisher.status());
 //   if (!publisher->publish(quote).ok()) return publisher->last_error();
 //
-// publish() makes no system call and takes no lock, except in three cases: the first record after
-// an idle period writes an eventfd; a journal that is a whole ring behind makes it wait; the first
+// publish() makes no system call and takes no lock, except in three cases. The first record after
+// an idle period writes an eventfd. A journal that is a whole ring behind makes it wait. The first
 // record beyond the sequences that are reserved on disk waits for the next reservation.
 //
-// Threads: one thread at a time, any thread; a call that overlaps one that waits is answered with
-// kMisuse. head(), durable(), journal(), subscribers(), subscriber_count() and interrupt() may be
-// called at any time. The library has two threads of its own: the service thread (control socket,
-// doorbell, heartbeat) and the file thread (journal), and one more while it opens and closes. Those
-// of io_uring are the kernel's. PublisherOptions::threads places them all (docs/how-to/tune-a-machine.md).
+// Threads: one thread at a time, any thread. A call that overlaps one that waits returns kMisuse.
+// head(), durable(), journal(), subscribers(), subscriber_count() and interrupt() may be called at
+// any time. The library has two threads of its own: the service thread (control socket, doorbell,
+// heartbeat) and the file thread (journal). A third one runs while it opens and closes. The threads
+// of io_uring are the kernel's. PublisherOptions::threads places all of them
+// (docs/how-to/tune-a-machine.md).
 //
-// Fork: in a child that this process forks, the publisher is another process's. Every call there
-// answers kForked, head() is that of the fork, what only the ring or the threads know is 0, and
-// the destructor does nothing. The session goes on here. The child holds nothing of it: when this
-// process ends, another publisher can begin at once, whatever the child does. A publisher that the
-// child opens is its own.
+// Fork: in a forked child every call of the parent's publisher returns kForked. There head() is
+// that of the fork, values that only the ring or the threads have are 0, and the destructor does
+// nothing. The session continues in the parent. The child holds no resource of it: when the parent
+// ends, another publisher can begin at once, whatever the child does. The child may open a
+// publisher of its own.
 //
-// Errors are values: last_error() has the words of those that publish() returns. Publishing ends
-// for good when the journal fails under OnJournalFailure::kStop, and with close(); status() says
-// why. Nothing is lost silently: what a failed journal does not hold is in the ring's header, in
-// the log and in the answer to every subscriber that joins.
+// Errors are values: last_error() has the message of an error that publish() returns. Publishing
+// ends permanently with close(), or if the journal fails under OnJournalFailure::kStop. status()
+// has the reason. Nothing is lost silently. Records that a failed journal does not hold are
+// reported in the ring's header, in the log, and to every subscriber that joins.
 //
-// Signals are the program's: the library changes no disposition. A program with a limit on the size
-// of its files (RLIMIT_FSIZE) ignores SIGXFSZ, so that a file at that limit is a failed write of
-// the journal (EFBIG) and not the end of the process.
+// Signals: the library changes no signal disposition. If the size of the program's files is limited
+// (RLIMIT_FSIZE), ignore SIGXFSZ. A journal file at that limit is then a failed write (EFBIG)
+// instead of the end of the process.
 #pragma once
 
 #include <bit>
@@ -62,18 +63,18 @@
 
 namespace lapwing {
 
-// What publish() does while the journal is a whole ring behind.
+// The behaviour of publish() while the journal is a whole ring behind.
 enum class OnJournalLag : std::uint32_t {
   kWait = 1,  // waits for the disk
-  kShed = 2,  // gives the journal up for the rest of the session, and goes on live
+  kShed = 2,  // stops journaling for the rest of the session, and continues live
 };
-// What publish() does once the journal has failed.
+// The behaviour of publish() once the journal has failed.
 enum class OnJournalFailure : std::uint32_t {
-  kContinue = 1,  // goes on live
+  kContinue = 1,  // continues live
   kStop = 2,      // ends
 };
 
-// What the journal holds of a source. Passed to PublisherOptions::on_resume.
+// The records of a source that the journal holds. Passed to PublisherOptions::on_resume.
 struct ResumePoint {
   bool is_listed = false;    // the journal has a session of this source
   bool by_content = false;   // that session was found by the source's fingerprint, not by its id
@@ -90,8 +91,8 @@ struct ResumePoint {
 struct PublisherOptions {
   std::string directory = {};  // of the bus; made if it is missing
   std::string name = {};       // of the bus; empty: the directory's last component
-  // What a record is, for subscribers and tools: schema_of<Record>() (lapwing/schema.h). It sets
-  // schema_name and record_bytes, which are then left out. If it is not set, a shipped schema is
+  // The description of a record, for subscribers and tools: schema_of<Record>() (lapwing/schema.h).
+  // It sets schema_name and record_bytes, so do not set them. If it is not set, a shipped schema is
   // found by schema_name, and a journal that is continued keeps its schema. A journal accepts later
   // versions of its schema.
   std::optional<Schema> schema = {};
@@ -100,8 +101,8 @@ struct PublisherOptions {
   std::uint64_t capacity = 0;         // slots, a power of two; 0: what fits, up to 1,048,576
   std::string ring_directory = {};    // empty: the bus directory on tmpfs, else one in /dev/shm
   bool huge_pages = false;            // back the ring by huge pages, or fail
-  // False: records that were lapped are lost to readers. The options of a journal (down to
-  // on_journal_failure, and resume) are refused then.
+  // False: lapped records are lost to readers, and the options of a journal are refused (down to
+  // on_journal_failure, and resume).
   bool journal = true;
   std::string journal_directory = {};              // empty: <directory>/journal
   std::uint64_t segment_bytes = 64 * 1024 * 1024;  // of slots, a power of two
@@ -114,8 +115,8 @@ struct PublisherOptions {
   OnJournalFailure on_journal_failure = OnJournalFailure::kContinue;
   std::optional<unsigned> group = {};  // gid whose members may read
   std::string metadata = {};           // raw DBN metadata of the feed
-  // The program sets ts_recv of each record to its time of publishing, as `publish --restamp` does:
-  // subscribers measure ages from it where no field is marked kPublishTime.
+  // The program sets ts_recv of each record to its time of publishing, like `publish --restamp`.
+  // Subscribers then measure ages from ts_recv if no field is marked kPublishTime.
   bool restamped = false;
   // The source of the records, for `resume`. The journal keeps all three.
   // source_id: a number of your choice; 0: none. Used only if there is no fingerprint.
@@ -126,14 +127,14 @@ struct PublisherOptions {
   std::uint64_t source_offset = 0;
   // Continue the source after the records that the journal holds of it. source_offset() then
   // returns their number; do not set source_offset. on_resume, if set, is called before the session
-  // begins. It returns the source_offset() of the session, or an error, with which open() then
-  // fails: for example because the source's record at that position differs from `last_record`.
+  // begins. It returns the source_offset() of the session, or an error that open() returns. An
+  // example is that the source's record at that position differs from `last_record`.
   bool resume = false;
   std::function<absl::StatusOr<std::uint64_t>(const ResumePoint&)> on_resume = {};
   ThreadPlacement threads = {};  // of the library's own threads
-  // Called on the library's threads, until the session has ended: possibly after the destructor. It
-  // may fork and call the library. Calls of this publisher that would wait for the thread that runs
-  // the hook return kMisuse.
+  // Called on the library's threads until the session has ended, which may be after the destructor.
+  // It may fork and call the library. Calls of this publisher that would wait for the thread that
+  // runs the hook return kMisuse.
   LogHook log = {};
 };
 
@@ -148,21 +149,21 @@ struct PublisherCounters {
 // How this start settled the session before it.
 struct LastSession {
   Settlement how = Settlement::kFresh;
-  // The sequences that this start recorded as a void: 0, 0 where there are none.
+  // The sequences that this start recorded as a void; 0, 0 if there are none.
   Sequence void_first = kNoSequence;
   Sequence void_last = kNoSequence;
 };
 
-// A client of the bus as the publisher knows it; zeros until it has reported.
+// A client of the bus, as known to the publisher. Zeros until the client has reported.
 struct SubscriberInfo {
   std::string name;
   std::uint32_t pid = 0;
   std::uint32_t uid = 0;
-  bool reads = false;     // a subscriber; else a tool that asks
+  bool reads = false;     // a subscriber; otherwise a tool that sends requests
   bool may_park = false;  // it sleeps on the doorbell
   bool reported = false;
   Sequence position = kNoSequence;   // last record that it delivered
-  Sequence head_seen = kNoSequence;  // newest record that it saw; kNoSequence: it did not say
+  Sequence head_seen = kNoSequence;  // newest record that it saw; kNoSequence: not reported
   std::uint64_t records = 0;
   std::uint64_t gaps = 0;
   std::uint64_t lost = 0;
@@ -171,16 +172,17 @@ struct SubscriberInfo {
   std::uint64_t reported_wall_ns = 0;
 };
 
-// What publish() takes by reference: the bytes of a plain struct, its padding included. A view (a
-// span, a string_view) is none: its bytes are an address. Give std::as_bytes() of it.
+// A type that publish() takes by reference: the bytes of a plain struct, including its padding. A
+// view (a span, a string_view) is refused, because its bytes are an address. Pass std::as_bytes()
+// of it.
 template <typename Record>
 concept PlainRecord = detail::PlainStruct<std::remove_const_t<Record>>;
 
 class Publisher {
  public:
   // Takes the bus's lock, settles the last session, makes the ring, begins a session and opens the
-  // control socket. Waits until the deadline for another publisher to end; the journal of the last
-  // session is read however long that takes.
+  // control socket. Waits until the deadline for another publisher to end. Reading the journal of
+  // the last session is not limited by the deadline.
   // Errors: kInUse, kDamaged, kNoSpace, kNotPermitted, kInvalidArgument, kRecordSize,
   // kPathTooLong, kNotALapwingFile, kNotFound (a directory above), kLimit (no thread; the last
   // sequence), kUnsupported, kSystem.
@@ -189,23 +191,23 @@ class Publisher {
 
   Publisher(Publisher&&) noexcept;
   Publisher& operator=(Publisher&&) noexcept;
-  // Closes, if close() was not called; see there.
+  // Closes the session if close() was not called; see there.
   ~Publisher();
 
-  // Publishes one record of record_bytes() bytes and gives its sequence. Waits, at most until the
-  // deadline if there is one, only for the journal.
-  // Errors: kRecordSize, kTimedOut, kWouldBlock (with Deadline::now()), kInterrupted, kMisuse;
-  // publishing goes on. Every other one is that of status(), for good.
+  // Publishes one record of record_bytes() bytes and returns its sequence. Waits only for the
+  // journal, at most until the deadline if there is one.
+  // Errors: kRecordSize, kTimedOut, kWouldBlock (with Deadline::now()), kInterrupted, kMisuse.
+  // After these, publishing can continue. Every other error is that of status(), and is final.
   [[nodiscard]] Result<Sequence> publish(std::span<const std::byte> record) {
     return result_of(publish_bytes(record));
   }
   [[nodiscard]] Result<Sequence> publish(std::span<const std::byte> record, Deadline deadline) {
     return result_of(publish_bytes(record, deadline));
   }
-  // A record whose size the compiler knows: the fastest, without a call. On a described bus the
-  // description of each type with a LAPWING_RECORD is compared with that of the bus at its first
-  // record. If they differ: kRecordSize, with the field that differs. Of other structs only the
-  // size is compared.
+  // Publishes a record whose size is known at compile time. This is the fastest way: it is inlined.
+  // On a described bus, the description of each type with a LAPWING_RECORD is compared with that of
+  // the bus at its first record. If they differ, it returns kRecordSize, and the message names the
+  // field. For other structs only the size is compared.
   template <PlainRecord Record>
   [[nodiscard, gnu::always_inline]] Result<Sequence> publish(const Record& record) {
     detail::PublishPath& path = *path_;
@@ -223,28 +225,28 @@ class Publisher {
   }
   // Publishes records.size() / record_bytes() records laid end to end, in order: for structs,
   // std::as_bytes(std::span(quotes)). Readers may take each at once; head moves at the end or
-  // before a wait. Gives the sequence of the last record that was published, also with an error, or
-  // kNoSequence if none was. Where the size is no multiple of a record's, none is published.
+  // before a wait. Returns the sequence of the last record that was published, even with an error,
+  // or kNoSequence if none was. If the size is not a multiple of a record's, none is published.
   [[nodiscard]] Result<Sequence> publish_batch(std::span<const std::byte> records,
                                                Deadline deadline = Deadline::never());
-  // Why publishing has ended; ok while it has not. By the publishing thread.
+  // The reason why publishing has ended; ok while it has not. For the publishing thread only.
   [[nodiscard]] const absl::Status& status() const;
-  // Why the last publish() that failed did. A later success does not clear it. By the publishing
-  // thread.
+  // The error of the last publish() that failed. A later success does not clear it. For the
+  // publishing thread only.
   [[nodiscard]] const absl::Status& last_error() const;
 
   // Waits until everything published is durable.
   // Errors: kJournalFailed, kNoJournal, kTimedOut, kWouldBlock, kInterrupted, kClosed, kMisuse.
   [[nodiscard]] absl::Status flush(Deadline deadline);
 
-  // Ends the session: everything durable, the end recorded, subscribers told, names removed.
-  // Idempotent. kTimedOut, kWouldBlock: a thread of the library's own goes on with it, and the
-  // status of a later close() says how it ended. Without a call the destructor does the same and
-  // waits for nothing; a program that ends waits for such threads, for kCloseAtExitMax at most.
+  // Ends the session: makes everything durable, records the end, notifies subscribers and removes
+  // the names. Idempotent. After kTimedOut and kWouldBlock, a thread of the library continues, and
+  // a later close() returns how it ended. If close() is not called, the destructor does the same
+  // and waits for nothing. A program that exits waits for such threads, at most kCloseAtExitMax.
   [[nodiscard]] absl::Status close(Deadline deadline = Deadline::never());
 
   // Ends the wait in publish(), flush() or close() that is under way, or else the next one, with
-  // kInterrupted. From any thread, also from a signal handler.
+  // kInterrupted. Safe from any thread and from a signal handler.
   void interrupt() noexcept;
 
   [[nodiscard]] std::uint32_t record_bytes() const;
@@ -255,10 +257,10 @@ class Publisher {
   [[nodiscard]] Id128 journal_id() const;
   [[nodiscard]] LastSession last_session() const;
   // The source's position before the session's first record: the number of its earlier records, or
-  // what on_resume returned.
+  // the result of on_resume.
   [[nodiscard]] std::uint64_t source_offset() const;
   [[nodiscard]] JournalCondition journal() const;
-  [[nodiscard]] PublisherCounters counters() const;  // by the publishing thread
+  [[nodiscard]] PublisherCounters counters() const;  // for the publishing thread only
   [[nodiscard]] std::size_t subscriber_count() const;
   [[nodiscard]] std::vector<SubscriberInfo> subscribers() const;
 
@@ -266,7 +268,7 @@ class Publisher {
   friend struct PublisherAccess;
   struct State;
   explicit Publisher(std::shared_ptr<State> state);
-  // kNoSequence: nothing was published. In one register, and what is cold in tail position.
+  // kNoSequence: nothing was published. Returned in one register, with cold calls in tail position.
   Sequence publish_bytes(std::span<const std::byte> record);
   Sequence publish_bytes(std::span<const std::byte> record, Deadline deadline);
   [[gnu::cold]] Errc why_not_published() const;
@@ -300,7 +302,7 @@ class Publisher {
   detail::PublishPath* path_;     // state_'s
 };
 
-// How long a program that ends waits for closes that no call waits for.
+// How long an exiting program waits for closes that no call waits for.
 inline constexpr std::chrono::seconds kCloseAtExitMax{10};
 
 }  // namespace lapwing

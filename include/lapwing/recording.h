@@ -1,5 +1,5 @@
-// A recording: what a bus carries, in a file or a series of them that other programs can read. It
-// continues exactly where it was, after a crash as well: no record twice, none missing.
+// A recording writes a bus into a file, or a series of files, that other programs can read. It
+// continues exactly where it was, after a crash as well: no record is duplicated or missing.
 //
 //   auto recording = lapwing::Recording::open({.path = "es.dbn.zst", .directory = "./es"});
 //   if (!recording.ok()) return fail(recording.status());
@@ -15,29 +15,30 @@
 //   }
 //   absl::Status durable = recording->commit();  // now and then
 //
-// Records of a schema that DBN has become DBN files. All others become record files, which begin
-// with the description of their records (docs/reference/file-formats.md); so do those of DBN if the path ends in
-// ".records" or ".records.zst". A path that ends in ".zst" makes zstd files.
+// Records of a schema that DBN has are written to DBN files. All others are written to record
+// files, which begin with the description of their records (docs/reference/file-formats.md). A path
+// that ends in ".records" or ".records.zst" selects record files for DBN schemas as well. A path
+// that ends in ".zst" selects zstd compression.
 //
-// Three files belong to a recording at `path`: the file or files of records; <path>.position,
-// which says how far they may be believed; and <path>.lock, which keeps every other recording of
-// this path out. The kernel releases that lock when the process ends, however it ends; the file
-// stays.
+// A recording at `path` consists of the file or files of records, <path>.position and <path>.lock.
+// <path>.position contains the end of the valid data. <path>.lock keeps other recordings of this
+// path out. The kernel releases the lock when the process ends, however it ends; the file remains.
 //
-// commit() makes what was appended durable, and only then moves <path>.position. After a crash the
-// next open() continues there and cuts off what stands behind it. So a file up to its last commit
-// is a complete one at any time, and others may read it. A recording holds records of one schema,
-// size and description; others are refused, in this run and in later ones.
+// commit() makes appended records durable, and only then moves <path>.position. After a crash the
+// next open() continues there and truncates everything behind it. So a file up to its last commit
+// is always complete, and other programs may read it. A recording holds records of one schema, size
+// and description. Other records are refused, in this run and in later ones.
 //
 // With a rotation the recording is a series: es.dbn.zst becomes es.000001.20261120T143000Z.dbn.zst,
-// es.000002.…, each complete by itself, with a number and the time of its first record. A venue's
-// event is not split. A complete file may be moved away; the last one is complete after finish().
+// es.000002.…. Each file is complete by itself and named by a number and the time of its first
+// record. A venue's event is not split. A complete file may be moved away. The last file is
+// complete after finish().
 //
 // Threads: one thread at a time, any thread. Owns the files and the lock.
-// Fork: in a forked child every call that records answers kForked, position() and counters() are
+// Fork: in a forked child every call that records returns kForked, position() and counters() are
 // those of the fork, and the destructor does nothing.
 // Errors: the first one of append(), append_state(), end_state(), commit() and finish() is final.
-// What was committed before it stays, and a new Recording of the same path continues there.
+// Everything that was committed before it stays. A new Recording of the same path continues there.
 #pragma once
 
 #include <chrono>
@@ -59,17 +60,18 @@ namespace lapwing {
 
 inline constexpr std::uint64_t kRotateBytesMin = 64 * 1024;
 
-// When a recording begins another file. Other limits than those of the last run apply from the next
-// record on; one file does not become a series, nor a series one file.
+// When a recording begins another file. If the limits differ from those of the last run, they apply
+// from the next record on. One file does not become a series, nor a series one file.
 struct Rotation {
-  // A file of so many bytes is the last of its records' event. zstd may keep back the bytes of
-  // 384 KiB of records besides. 0: not by size.
+  // File size in bytes; 0: not by size. A file that has reached it ends with the current event.
+  // With zstd the file may be larger by the bytes of 384 KiB of records.
   std::uint64_t bytes = 0;
-  // At each multiple of `every` in UTC, by the records' time (ts_recv, of bars ts_event, otherwise
-  // the field of the role kTime). So the same records make the same files, live or read from the
-  // journal a day later. Schemas without a time are refused. A record goes to the open file if its
-  // time is undefined (0, or from 2^63 - 1 on) or far from the file's period. The 16th far record
-  // in a row begins a new file (docs/reference/file-formats.md, "Recordings"). 0: not by time.
+  // At each multiple of `every` in UTC; 0: not by time. The time of the records decides: ts_recv,
+  // for bars ts_event, otherwise the field of the role kTime. So the same records make the same
+  // files, live or read from the journal a day later. Schemas without a time are refused. A record
+  // goes to the open file if its time is undefined (0, or from 2^63 - 1 on) or far from the file's
+  // period. The 16th far record in a row begins a new file (docs/reference/file-formats.md,
+  // "Recordings").
   std::chrono::nanoseconds every = {};
 
   // Instead of `every`: at a time of day in a time zone, each day, each week, or on the first day
@@ -91,20 +93,20 @@ struct RecordingOptions {
   Rotation rotation = {};
 };
 
-// Records of one session that follow one another on the bus, laid end to end; and what they are.
+// Consecutive records of one session, laid end to end, with their description.
 struct RecordBatch {
   std::string schema_name = {};
   std::span<const std::byte> records = {};
-  StoredPosition last = {};  // of the last of them: Subscriber::position()
-  // Of one record, bytes. 0: as the description says, or the metadata of DBN files.
+  StoredPosition last = {};  // of the last record: Subscriber::position()
+  // Record size in bytes. 0: that of the description, or of the metadata of DBN files.
   std::uint32_t record_bytes = 0;
-  // Null: nobody has described them. DBN files do not need it.
+  // Null: the records are not described. DBN files do not need a description.
   std::shared_ptr<const Schema> schema = {};
   // The session that published the records. A DBN file begins with the metadata of its feed. Zero:
   // the session of `last`.
   Id128 session_id = {};
 
-  // Records that the subscriber has just read, with what it says of them and their position.
+  // Makes a batch of records that the subscriber has just read, with its position and description.
   [[nodiscard]] static RecordBatch of(const Subscriber& subscriber,
                                       std::span<const std::byte> records = {});
 };
@@ -112,51 +114,54 @@ struct RecordBatch {
 struct RecordingCounters {
   std::uint64_t records = 0;  // in the whole recording, those of earlier runs included
   std::uint64_t files = 0;    // that this object has written to
-  // Sessions whose feed has other symbols or another dataset than the metadata of the DBN file that
-  // their records went into. Always 0 with a rotation, where such a session begins a new file.
+  // Sessions whose feed has other symbols or another dataset than the metadata of the DBN file with
+  // their records. Always 0 with a rotation, where such a session begins a new file.
   std::uint64_t foreign_sessions = 0;
 };
 
 class Recording {
  public:
-  // Takes the lock, for which it waits until the deadline, and looks at what is there. Changes
+  // Takes the lock, for which it waits until the deadline, and examines the existing files. Changes
   // nothing else: files are made when the first records arrive.
-  // Errors: kInUse (another process, which the message names, has a recording of this path
-  // open); kInvalidArgument (a limit; an unknown time zone; other files have these names; one file
-  // would become a series or a series one file); kNotFound (the path's directory); kDamaged
-  // (<path>.position; or the file that it names is missing, or was cut, changed or replaced);
-  // kNotALapwingFile, kNotPermitted, kSystem.
+  // Errors: kInUse: another process, which the message names, has a recording of this path open.
+  // kInvalidArgument: a limit, an unknown time zone, other files with these names, or one file
+  // would become a series or a series one file. kNotFound: the path's directory does not exist.
+  // kDamaged: <path>.position is damaged, or the file that it names is missing, cut, changed or
+  // replaced. Also kNotALapwingFile, kNotPermitted, kSystem.
   [[nodiscard]] static absl::StatusOr<Recording> open(RecordingOptions options,
                                                       Deadline deadline = std::chrono::seconds(1));
   Recording(Recording&&) noexcept;
   Recording& operator=(Recording&&) noexcept;
-  // Leaves what was committed. Without finish() the rest is cut off by the next open().
+  // Keeps everything that was committed. Without finish(), the next open() truncates the rest.
   ~Recording();
 
-  // Where to continue: the last commit. Nothing for a recording that begins.
+  // The last commit, at which to continue. nullopt for a new recording.
   [[nodiscard]] std::optional<StoredPosition> position() const;
 
-  // Errors: kRecordSize (records of another schema, size or description than before; no whole
-  // records; a schema that DBN does not have and a path that ends in .dbn), kBadInput (a schema of
-  // DBN, and the bus has no metadata: PublisherOptions::metadata), kInvalidArgument (no size is
-  // given; a rotation by time of records without one), kMisuse (after finish(); changes nothing),
-  // kNoSpace, kNotPermitted, kSystem.
+  // Appends records. Errors:
+  // kRecordSize: records of another schema, size or description than before; not whole records; or
+  // a schema that DBN does not have and a path that ends in .dbn.
+  // kBadInput: a schema of DBN, and the bus has no metadata (PublisherOptions::metadata).
+  // kInvalidArgument: no size is given, or a rotation by time of records without one.
+  // kMisuse: after finish(); changes nothing. Also kNoSpace, kNotPermitted, kSystem.
   [[nodiscard]] absl::Status append(const RecordBatch& batch);
 
-  // The state with which a recording begins that was joined with Start::snapshot(): its entries,
-  // laid end to end, as kState delivers them; then its end, at kSnapshotComplete: a batch without
-  // records. Orders are recorded as the records of a venue's own snapshot are (a clear, then the
-  // orders as adds, flagged SNAPSHOT), the latest records as they are; before anything else and in
-  // one file. Held in memory until end_state(); append() without it drops the entries.
-  // Errors: as of append(); kInvalidArgument (entries that are no records of the bus), kMisuse (the
-  // recording has begun).
+  // Records the state with which a recording begins if the bus was joined with Start::snapshot().
+  // Pass its entries, laid end to end, as kState delivers them. At kSnapshotComplete, pass a batch
+  // without records to end_state(). Orders are recorded like a venue's own snapshot: a clear, then
+  // the orders as adds, flagged SNAPSHOT. The latest records are recorded unchanged. They precede
+  // everything else and are in one file. Entries are held in memory until end_state(); append()
+  // without it drops them.
+  // Errors: those of append(); kInvalidArgument (entries that are not records of the bus); kMisuse
+  // (the recording has begun).
   [[nodiscard]] absl::Status append_state(const Fold& fold, std::span<const std::byte> entries);
   [[nodiscard]] absl::Status end_state(const RecordBatch& as_of);
 
   // Makes what was appended durable and moves position() behind it. Costs a sync of the file.
   [[nodiscard]] absl::Status commit();
-  // The last commit; ends the file. One file without records still becomes an empty one where the
-  // bus was joined, if `joined`, a batch without records, says what they are.
+  // Makes the last commit and ends the file. A recording of one file without records still becomes
+  // an empty file, as of the join, if `joined` describes the records. `joined` is a batch without
+  // records.
   [[nodiscard]] absl::Status finish(const RecordBatch& joined = {});
 
   [[nodiscard]] RecordingCounters counters() const;

@@ -1,12 +1,12 @@
-// What a call of the fast path gives: an error number, and what it produced.
+// The result of a call on the fast path: an error number, and a value.
 //
 //   const lapwing::Result<lapwing::Sequence> read = subscriber->read_one(quote);
 //   if (read.ok()) on_quote(*read, quote);
 //   else if (read.error() == lapwing::Errc::kEventDue) on_event(*subscriber->read_event());
 //
-// Calls that open something, or that may talk to a disk or to another process, return absl::Status
-// or absl::StatusOr, with words. Calls that are made for every record return a Result, without
-// words: the object's status() has them.
+// Calls that open something, or that may access a disk or another process, return absl::Status or
+// absl::StatusOr, with a message. Calls that are made for every record return a Result, without a
+// message. The object's status() has the message.
 #pragma once
 
 #include <utility>
@@ -20,12 +20,12 @@ class [[nodiscard]] Result {
  public:
   constexpr Result() = default;
   constexpr Result(Value value) : value_(std::move(value)) {}
-  // `value`: what was produced nevertheless, as the number of messages that were sent.
+  // `value`: a result in spite of the error, for example the number of messages that were sent.
   constexpr Result(Errc error, Value value = {}) : error_(error), value_(std::move(value)) {}
 
   [[nodiscard]] constexpr bool ok() const { return error_ == Errc::kOk; }
   [[nodiscard]] constexpr Errc error() const { return error_; }
-  // Without ok() it is empty, unless the call says otherwise.
+  // Empty if ok() is false, unless the call documents otherwise.
   constexpr const Value& operator*() const& { return value_; }
   constexpr Value& operator*() & { return value_; }
   constexpr Value&& operator*() && { return std::move(value_); }
@@ -41,7 +41,7 @@ class [[nodiscard]] Result {
   Value value_ = {};
 };
 
-// Of a call that produces nothing.
+// The result of a call that returns no value.
 template <>
 class [[nodiscard]] Result<void> {
  public:

@@ -1,5 +1,5 @@
-// What a record is: a name, a version and its fields, so that programs and tools know a record
-// without its C++ type. The rules are in docs/reference/records.md.
+// The description of a record: a name, a version and its fields, so that programs and tools can
+// read a record without its C++ type. The rules are in docs/reference/records.md.
 //
 //   struct Signal {
 //     std::uint64_t ts_recv;
@@ -30,8 +30,8 @@ namespace lapwing {
 
 inline constexpr std::size_t kSchemaTextBytesMax = 48 * 1024;
 
-// A name for a value of an enumeration, or for a flag: then `value` is its bit. Of an uint64 the
-// values from 2^63 on are written as the negative number of the same bits.
+// The name of an enumeration's value, or of a flag, whose `value` is its bit. For a uint64, a value
+// from 2^63 on is the negative number with the same bits.
 struct FieldValue {
   std::string name;
   std::int64_t value = 0;
@@ -57,33 +57,33 @@ struct Schema {
   std::uint32_t record_bytes = 0;
   std::vector<Field> fields = {};  // in the order of their offsets
 
-  // Whether the description is one: names, sizes, no field beyond the record or over another, and
+  // Checks the description: names, sizes, fields that are inside the record and do not overlap, and
   // roles and units that fit their types.
-  // Errors: kInvalidArgument (words that name the field), kLimit.
+  // Errors: kInvalidArgument (the message names the field), kLimit.
   [[nodiscard]] absl::Status check() const;
-  // The field of that name or role; nullptr: there is none. Of several keys the first.
+  // The field of that name or role; nullptr if there is none. If there are several keys, the first.
   [[nodiscard]] const Field* find(std::string_view field_name) const;
   [[nodiscard]] const Field* find(FieldRole role) const;
   // One line of JSON, always the same for the same description.
   [[nodiscard]] std::string text() const;
-  // XXH3-64 of text(), and never 0: in headers 0 says that there is no description.
+  // XXH3-64 of text(), and never 0: in headers 0 means that there is no description.
   [[nodiscard]] std::uint64_t hash() const;
-  // The same of a text as another release wrote it, which may have members that parse() ignores.
+  // The same for a text by another release, which may have members that parse() ignores.
   [[nodiscard]] static std::uint64_t hash_of(std::string_view text);
-  // Reads text(), checked. Members that this release does not know are ignored.
+  // Reads and checks text(). Ignores members that this release does not have.
   // Errors: kInvalidArgument, kLimit.
   [[nodiscard]] static absl::StatusOr<Schema> parse(std::string_view text);
 
   friend bool operator==(const Schema&, const Schema&) = default;
 };
 
-// Why a program that knows `expected` cannot read records of `found`, in words that name the first
-// field that differs. Empty where it can, which takes two things:
-//  - Every field of `expected` is as it was. More of its values may have names.
-//  - Every new field belongs to a later version, lies in spare bytes of `expected`, and is no key.
+// Returns why a program for `expected` cannot read records of `found`: a message that names the
+// first field that differs. Empty if it can, which requires two things:
+//  - Every field of `expected` is unchanged. More of its values may have names.
+//  - Every new field belongs to a later version, is in spare bytes of `expected`, and is not a key.
 [[nodiscard]] std::string mismatch(const Schema& expected, const Schema& found);
 
-// A struct with a LAPWING_RECORD of its own; not one with a specialised schema_of.
+// A struct with its own LAPWING_RECORD, not one with a specialised schema_of.
 template <typename Record>
 concept DescribedRecord = requires(const Record* record) { lapwing_record(record); };
 

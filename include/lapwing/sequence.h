@@ -35,7 +35,7 @@ struct Id128 {
     return text;
   }
 
-  // The id that hex() of another showed; nothing for any other text.
+  // The id whose hex() is `text`; nullopt for any other text.
   static std::optional<Id128> from_hex(std::string_view text) {
     Id128 id;
     if (text.size() != 2 * id.bytes.size()) return std::nullopt;

@@ -1,5 +1,5 @@
-// The subscriber: one process's read end of a bus. It joins at any point, misses nothing that the
-// journal keeps, and says so, in order, where it cannot.
+// The subscriber: the read end of a bus, in one process. It joins at any point and misses nothing
+// that the journal keeps. Records that it cannot deliver are reported in order, as events.
 //
 //   auto bus = lapwing::Subscriber::open({.directory = "./es"});
 //   if (!bus.ok()) return bus.status();
@@ -15,39 +15,38 @@
 //
 // Three ways to read, which may be mixed; each continues where the last one ended:
 //   next      the next record, in place, or the next event
-//   read      rows of records or of a state, as many as are there, or one event
+//   read      rows of records or of a state, as many as are available, or one event
 //   read_one  one record into the caller's memory: the fastest. Events are left to read_event
-// Each waits until its deadline. Deadline::now() does not wait, and is answered with kWouldBlock.
+// Each waits until its deadline. Deadline::now() does not wait, and returns kWouldBlock.
 //
-// Everything but opening happens inside them: finding the bus, the handshake and the flush, journal
-// and ring, gaps, a publisher's death and return. Records and events come in one order, and an
-// event stands exactly where it belongs between two records. The first event is always kSession: it
-// says what records will come.
+// All work except opening happens inside these calls: finding the bus, the handshake and the flush,
+// journal and ring, gaps, a publisher's death and return. Records and events have one order, with
+// each event exactly where it belongs between two records. The first event is always kSession. It
+// describes the records that follow.
 //
 // A start from a snapshot delivers the state first, and then every record after it:
 //   kSession, kState …, kSnapshotComplete S, records S+1 …
-// or, where no checkpoint can be used, kNoSnapshot and then every record from the oldest. The state
-// is loaded in slices of 1 MiB and verified as a whole before its first entry is delivered.
-// lapwing/load_state.h does all of it in one call. With OnGap::kSnapshot a state comes after a gap,
-// too: kGap, kState …, kSnapshotComplete S, records S+1 …. The first kState of a row, or a
+// If no checkpoint can be used, it delivers kNoSnapshot and then every record from the oldest. The
+// state is loaded in slices of 1 MiB and verified as a whole before its first entry is delivered.
+// lapwing/load_state.h does all of it in one call. With OnGap::kSnapshot a state is also delivered
+// after a gap: kGap, kState …, kSnapshotComplete S, records S+1 …. The first kState of a row, or a
 // kSnapshotComplete without one, begins a state that replaces the one before.
 //
-// docs/reference/events.md shows what comes, item by item, for each start and each policy.
+// docs/reference/events.md shows the items that each start and each policy delivers.
 //
-// Threads: one thread at a time, any thread; a call that overlaps one that waits is answered with
-// kMisuse. interrupt() may be called at any time. A subscriber writes nothing that a publisher
-// reads, and maps the ring read-only. No allocation and no system call while records are there to
-// be read in the ring.
+// Threads: one thread at a time, any thread. A call that overlaps one that waits returns kMisuse.
+// interrupt() may be called at any time. A subscriber writes nothing that a publisher reads, and
+// maps the ring read-only. No allocation and no system call while the ring has records to read.
 //
-// A subscriber of chosen instruments (SubscriberOptions::instruments) delivers their records alone,
-// and events as every other one. What it passes over counts as taken and ends no wait; a call with
-// Deadline::now() passes over a limited number, so that a busy bus does not hold it.
+// A subscriber of chosen instruments (SubscriberOptions::instruments) delivers only their records,
+// and events like every other subscriber. Records that it passes over count as taken and end no
+// wait. A call with Deadline::now() passes over a limited number of them, so that it returns even
+// on a busy bus.
 //
-// Fork: in a child that this process forks, the subscriber is another process's. Every call there
-// answers kForked, arm() and live() are false, head(), lag() and durable() are 0, and the
-// destructor does nothing. position(), counters() and ages() are those of the fork where no call
-// was under way, and a subscriber that the child opens at position() goes on from there. This one
-// notices nothing.
+// Fork: in a forked child every call of the parent's subscriber returns kForked. There arm() and
+// live() are false, head(), lag() and durable() are 0, and the destructor does nothing. If no call
+// was under way, position(), counters() and ages() are those of the fork, and the child may open a
+// subscriber of its own at position(). The fork does not affect the parent's subscriber.
 #pragma once
 
 #include <chrono>
@@ -86,30 +85,30 @@ class Fold;
 
 inline constexpr std::size_t kInstrumentsMax = 65'536;
 
-// A position that was stored somewhere (a recording, a cursor, a program's own file) and is to be
-// continued.
+// A position at which to continue. Store it in a recording, a cursor, or a file of your own.
 struct StoredPosition {
   Id128 journal_id = {};
   Id128 session_id = {};
-  Sequence sequence = kNoSequence;  // last one that was taken; the subscriber goes on after it
+  Sequence sequence = kNoSequence;  // last one that was taken; the subscriber continues after it
 
-  // One line without blanks, <journal id>/<session id>/<sequence>, as docs/reference/file-formats.md says.
+  // One line without blanks: <journal id>/<session id>/<sequence>. See
+  // docs/reference/file-formats.md.
   [[nodiscard]] std::string text() const;
-  // Reads what text() gives, and nothing else. Errors: kInvalidArgument.
+  // Reads the result of text(), and nothing else. Errors: kInvalidArgument.
   [[nodiscard]] static absl::StatusOr<StoredPosition> parse(std::string_view text);
 
   friend bool operator==(const StoredPosition&, const StoredPosition&) = default;
 };
 
-// Where a subscriber begins: made by the functions below. A member that its kind does not go by is
-// refused.
+// Where a subscriber begins. Use the functions below to make one. A member that its kind does not
+// use is refused.
 struct Start {
   enum class Kind : std::uint32_t { kLive, kOldest, kSequence, kTime, kSnapshot, kAfter };
 
   Kind kind = Kind::kLive;
   std::uint64_t value = 0;  // sequence, or UTC ns
   // For kSnapshot and OnGap::kSnapshot: the name of a fold that Lapwing ships, empty for
-  // default_fold(); or else own_fold, one of your own.
+  // default_fold(). Or set own_fold to a fold of your own.
   std::string fold = {};
   std::shared_ptr<const Fold> own_fold = {};
   std::optional<StoredPosition> position = {};  // kAfter
@@ -120,41 +119,41 @@ struct Start {
   std::optional<Id128> journal = {};
 
   static Start live() { return {}; }  // the next record to be published
-  // What is missing before the first record is not reported, but with `instruments`, where no
-  // sequence shows it.
+  // Records that are missing before the first one are reported only with `instruments`, because no
+  // sequence shows them then.
   static Start oldest() { return {.kind = Kind::kOldest}; }
   static Start sequence(Sequence n) { return {.kind = Kind::kSequence, .value = n}; }
-  // At or a little before.
+  // At that time or a little before.
   static Start time(std::uint64_t utc_ns) { return {.kind = Kind::kTime, .value = utc_ns}; }
-  // The state as of the newest checkpoint of that fold that is good, then the record after it.
+  // The state as of the newest usable checkpoint of that fold, then the record after it.
   static Start snapshot(std::string fold = "") {
     return {.kind = Kind::kSnapshot, .fold = std::move(fold)};
   }
   static Start snapshot(std::shared_ptr<const Fold> own_fold) {
     return {.kind = Kind::kSnapshot, .own_fold = std::move(own_fold)};
   }
-  // Continues a stored position, also in a discarded journal. If its session or journal no longer
-  // exists: kReset, then the oldest record.
+  // Continues a stored position, including one in a discarded journal. If its session or journal no
+  // longer exists: kReset, then the oldest record.
   static Start after(const StoredPosition& position) {
     return {.kind = Kind::kAfter, .position = position};
   }
-  // After the last commit of a cursor (lapwing/cursor.h), or `otherwise` where it has none.
+  // After the last commit of a cursor (lapwing/cursor.h), or `otherwise` if it has none.
   static Start resume(const Cursor& cursor, Start otherwise);
 };
 
-// What to do when the publisher laps this subscriber. Until kCaughtUp the policy does not matter:
-// the history that was asked for is in the journal, and a lap during the join only leads back to
-// it.
+// The policy if the publisher laps this subscriber. Until kCaughtUp the policy does not matter:
+// the requested history is in the journal, and a subscriber that is lapped during the join returns
+// to the journal.
 enum class OnGap : std::uint32_t {
-  // Read it from the journal; what cannot be filled is reported as lost. Needs a journal: without
-  // one the subscriber ends with kNoJournal.
+  // Read the gap from the journal. Records that cannot be filled are reported as lost. Needs a
+  // journal; without one the subscriber ends with kNoJournal.
   kFill = 1,
-  kSkip = 2,  // report it, count it as lost, and go on in the ring
+  kSkip = 2,  // report it, count it as lost, and continue in the ring
   kStop = 3,  // report it and end with kStoppedAtGap; position() is before the gap
-  // Report it, deliver the state as of the newest checkpoint that is newer than the gap's
-  // beginning, and go on after that: right again without reading all that was missed. Where there
-  // is no such checkpoint, kNoSnapshot says why, and the gap is read from the journal. The fold is
-  // that of `start`, which may name one with any kind of start, or else what default_fold() says.
+  // Report it, deliver the state as of the newest checkpoint after the gap's beginning, and
+  // continue after that state. The result is correct without reading all missed records. If there
+  // is no such checkpoint, kNoSnapshot has the reason, and the gap is read from the journal. The
+  // fold is that of `start`, which may name one with any kind of start, or else default_fold().
   // Needs a journal, and records that the fold is for.
   kSnapshot = 4,
 };
@@ -174,65 +173,66 @@ struct SubscriberOptions {
   std::string directory = {};
   std::string name = {};  // shown by `lapwing subscribers`
   Start start = {};
-  // What the records have to be: schema_of<Record>() (lapwing/schema.h). The subscriber ends with
-  // kRecordSize, in words that name the first field that differs, where mismatch() does.
+  // The required description of the records: schema_of<Record>() (lapwing/schema.h). If mismatch()
+  // finds a difference, the subscriber ends with kRecordSize, and the message names the first field
+  // that differs.
   std::optional<Schema> expect = {};
   OnGap on_gap = OnGap::kFill;
   // Only records of these instruments; empty: all. A text is a symbol of the feed's metadata, even
   // if it consists of digits; "id:5930" is the instrument with that number. If a symbol was used
   // for several instruments, the record's time decides. The instrument is the field instrument_id,
-  // or else the first unsigned number of the key (docs/reference/records.md). Entries of a state are chosen
-  // by the record that they begin with. At each session, the subscriber ends with kInvalidArgument
-  // if its records have no instrument, and with kNotFound if neither it nor a later session has the
-  // symbol.
+  // or else the first unsigned number of the key (docs/reference/records.md). Entries of a state
+  // are chosen by the record that they begin with. At each session, the subscriber ends with
+  // kInvalidArgument if its records have no instrument, and with kNotFound if neither it nor a
+  // later session has the symbol.
   std::vector<std::string> instruments = {};
   WaitStrategy wait = WaitStrategy::kBackoff;
-  // After a clean close, be it before the join: true ends with kClosed, false waits for the next
+  // After a clean close, even before the join: true ends with kClosed, false waits for the next
   // session.
   bool end_at_close = false;
-  // How long to wait for a bus or a publisher to come (back); kForever.
+  // How long to wait for a bus or a publisher to appear or return; kForever.
   std::chrono::nanoseconds reattach = std::chrono::seconds(30);
-  // How long the publisher may take to make durable what was published before the join.
+  // How long the publisher may take to make records durable that were published before the join.
   std::chrono::nanoseconds flush_timeout = std::chrono::seconds(10);
   std::chrono::nanoseconds stale_after = kNever;  // without a record
-  // This subscriber is behind while more than behind_records are published that it has not taken,
-  // or one of them has been there for behind_time, as far as its calls have noticed. With either
-  // one kBehind and kLive are delivered; without both, neither is. behind_records 0: not by number.
+  // The subscriber is behind while more than behind_records published records are not taken, or one
+  // of them has been available for behind_time, as far as its calls have noticed. kBehind and kLive
+  // are delivered only if at least one of the two is set. behind_records 0: not by number.
   std::uint32_t behind_records = 0;
   std::chrono::nanoseconds behind_time = kNever;
-  // The age of every Nth record is measured when it is delivered, from ring or journal, if the
-  // records have a time of publishing; ages() has the result. 0: of none. A record that is measured
-  // costs a call and a reading of the clock; the others cost what they do without.
+  // Measures the age of every Nth record when it is delivered, from ring or journal; 0: of none.
+  // The records must have a time of publishing. See ages(). A measured record costs a call and a
+  // reading of the clock; the others cost nothing more.
   std::uint32_t measure_every = 0;
-  // How long a journal file that is not there is asked for again, before its records are lost.
+  // How long to retry a journal file that does not exist, before its records are lost.
   std::chrono::nanoseconds missing_file_grace = std::chrono::seconds(2);
-  ThreadPlacement threads = {};  // of the library's own: fd() starts the only one
-  // It only shows records to people: its gaps and losses are in its own row of `lapwing
-  // subscribers`, and count neither in the bus's totals nor among its events.
+  ThreadPlacement threads = {};  // of the library's only own thread, which fd() starts
+  // It only displays records. Its gaps and losses are in its own row of `lapwing subscribers`, and
+  // count neither in the bus's totals nor among its events.
   bool observes = false;
 };
 
-// What an event says. docs/reference/events.md shows what comes, item by item.
+// The kinds of events. docs/reference/events.md shows when they are delivered, item by item.
 enum class EventKind : std::uint32_t {
-  kGap = 1,       // Event::gap: what the ring did not give; fillable: the journal has it
-  kLost = 2,      // Event::gap: what nothing can give; counted as lost. count() is 0 where a
-                  // power cut took only records that this subscriber has already; text says so
+  kGap = 1,       // Event::gap: records missing from the ring; fillable: the journal has them
+  kLost = 2,      // Event::gap: records that no source has; counted as lost. count() is
+                  // 0 if a power cut took only records that this subscriber already has; see text
   kSession = 3,   // a session begins at `sequence`: the first one, or the next. text, if any: its
-                  // publisher has no place for another client, and what that means
-  kReset = 4,     // another history: a new journal starts at `sequence`; text says why. With
-                  // records that fold() is not for the subscriber ends instead
+                  // publisher has no slot for another client, and the consequences
+  kReset = 4,     // another history: a new journal starts at `sequence`; text has the reason. If
+                  // fold() is not for its records, the subscriber ends instead
   kCaughtUp = 5,  // everything up to the join, `sequence`, has been delivered
   kStale = 6,     // the publisher lives but has been silent for stale_after
   kPublisherGone = 7,     // the publisher ended without closing; waiting for the next
   kClosed = 8,            // the session was closed cleanly after `sequence`; all was delivered
-  kSnapshotComplete = 9,  // the state is complete, as of `sequence`; text says from which
-                          // checkpoint, and which newer ones were passed over and why
-  kNoSnapshot = 10,       // no checkpoint can be used, text says why; `sequence`, the oldest that
-                          // is kept, comes first. What is before it is lost to a state.
+  kSnapshotComplete = 9,  // the state is complete, as of `sequence`; text names its checkpoint,
+                          // and the newer ones that were passed over, with the reasons
+  kNoSnapshot = 10,       // no checkpoint can be used; text has the reason. The next record is
+                          // `sequence`, the oldest that is kept. A state lacks all before it.
                           // After a gap (Event::gap) the state stays as it is, and record
                           // `sequence` comes next
   kBehind = 11,           // it has fallen behind by behind_records or behind_time, without a gap;
-                          // `sequence` is the one before the next, text says by how much
+                          // `sequence` is the one before the next; text has the lag
   kLive = 12,             // it has taken everything, or is at most half of its limits behind: the
                           // first time, and after each kBehind, kGap, kLost, kReset,
                           // kPublisherGone and kClosed. `sequence` is the one before the next
@@ -269,70 +269,70 @@ constexpr const char* name_of(EventKind kind) {
   return "unknown";
 }
 
-// What is not a record, whole: nothing of it has to be asked for elsewhere.
+// An event, with everything that belongs to it.
 struct Event {
   EventKind kind = {};
   Sequence sequence = kNoSequence;
-  Gap gap = {};  // kGap, kLost; of OnGap::kSnapshot also kSnapshotComplete and kNoSnapshot
-  // Of the records that follow.
+  Gap gap = {};  // kGap, kLost; with OnGap::kSnapshot also kSnapshotComplete and kNoSnapshot
+  // The size of the records that follow.
   std::uint32_t record_bytes = 0;
-  // "bytes", too, where the bus says of its records what cannot be: a shipped schema's name and
-  // another size, or a description of other records. So a cast by schema is safe; schema_note then
-  // says what is wrong, or that the description cannot be read, and is empty otherwise.
+  // Also "bytes" if the bus's schema is impossible: a shipped schema's name with another size, or a
+  // description of other records. So a cast by schema is safe. schema_note then contains the
+  // problem, or reports that the description cannot be read. Otherwise it is empty.
   std::string schema_name = {};
   std::string schema_note = {};
-  // Null: the records are not described. The same object for as long as it says the same.
+  // Null: the records are not described. The same object as long as the description is the same.
   std::shared_ptr<const Schema> schema = {};
   Id128 journal_id = {};
   Id128 session_id = {};          // that published those records; not always the newest session
   bool is_first_session = false;  // kSession
-  // Records of other instruments are passed over (SubscriberOptions::instruments): a jump in the
-  // sequences says nothing about losses. kSession, kGap, kLost and kReset say all.
+  // Records of other instruments are passed over (SubscriberOptions::instruments). A jump in the
+  // sequences is then not a loss: kSession, kGap, kLost and kReset report all losses.
   bool is_filtered = false;
   // The bus has journals before this one, so sequence 1 of this one is not the beginning of the
   // feed.
   bool follows_journal = false;
-  OnGap on_gap = OnGap::kFill;      // kGap: what is done about it
+  OnGap on_gap = OnGap::kFill;      // kGap: the policy that applies
   std::string fold = {};            // of a state that was loaded
   std::uint64_t state_entries = 0;  // kSnapshotComplete: of the state
-  // In words: why a reset or a loss, which checkpoint, how a session ended; of kCaughtUp, why what
-  // was joined is not durable. Empty if it needs none.
+  // A message: the cause of a reset or a loss, the checkpoint, or how a session ended. For
+  // kCaughtUp, why the joined records are not durable. Empty if there is nothing to report.
   std::string text = {};
 };
 
-// What read_one() fills: a plain struct, and no view of one.
+// A type that read_one() can fill: a plain struct that is not a view.
 template <typename Record>
 concept ReadableRecord =
     detail::PlainStruct<Record> && !std::convertible_to<Record&, std::span<std::byte>>;
 
 enum class ItemKind : std::uint32_t { kRecord = 1, kState = 2, kEvent = 3 };
 
-// What next() gives.
+// The result of next().
 struct Item {
   ItemKind kind = {};
-  Sequence sequence = kNoSequence;  // of an entry of a state its place, where the fold has one
-                                    // (Fold::place_of), else 0
+  Sequence sequence = kNoSequence;  // for an entry of a state: its place, if the fold has places
+                                    // (Fold::place_of), otherwise 0
   std::span<const std::byte> record = {};  // kRecord, kState; valid until the next call
-  const Event* event = nullptr;            // kEvent; likewise
-  std::uint64_t conflated = 0;  // by a ConflatedReader: older ones of its key that it stands for
+  const Event* event = nullptr;            // kEvent; valid until the next call
+  std::uint64_t conflated = 0;  // by a ConflatedReader: older records of its key that it replaces
 
   [[nodiscard]] bool is(EventKind wanted) const {
     return event != nullptr && event->kind == wanted;
   }
-  // A copy of the record; nothing where there is none, or where it has another size.
+  // A copy of the record; nullopt if there is none, or if it has another size.
   template <ReadableRecord Record>
   [[nodiscard]] std::optional<Record> record_as() const {
     return kind == ItemKind::kRecord ? detail::copy_as<Record>(record) : std::nullopt;
   }
 };
 
-// What read() gives: rows, or one event. All rows are of one session, one size and one kind, and
-// their sequences follow one another, but where they stand in a column beside the rows.
+// The result of read(): rows, or one event. All rows are of one session, one size and one kind.
+// Their sequences are consecutive, unless they are in a column beside the rows.
 struct Batch {
   ItemKind kind = {};
   Sequence first = kNoSequence;                  // of the first record
   std::size_t count = 0;                         // rows
-  std::uint32_t row_bytes = 0;                   // with kTooSmall, what a row needs
+  std::uint32_t row_bytes = 0;                   // with kTooSmall, the size of a row
   std::shared_ptr<const Event> event = nullptr;  // kEvent; otherwise null
   std::uint64_t conflated = 0;                   // as in Item, of all rows
 
@@ -347,36 +347,36 @@ struct SubscriberCounters {
   Sequence last = kNoSequence;
   std::uint64_t gaps = 0;      // kGap items
   std::uint64_t lost = 0;      // records: of kLost items, and of gaps that were skipped
-  std::uint64_t in_state = 0;  // records after a gap that did not come, since a state has them
+  std::uint64_t in_state = 0;  // records after a gap, not delivered because a state has them
   std::uint64_t filled = 0;    // records of gaps that were delivered after all
   std::uint64_t duplicates = 0;
   std::uint64_t out_of_order = 0;
   std::uint64_t sessions = 0;  // seen, the first included
   std::uint64_t reattached = 0;
-  std::uint64_t state = 0;  // entries of kState items, which are no records
-  // Passed over, of other instruments: not in `records`. In `first`, `last` and `filled` as if they
-  // had been delivered.
+  std::uint64_t state = 0;  // entries of kState items, which are not records
+  // Records of other instruments, passed over. They do not count in `records`. In `first`, `last`
+  // and `filled` they count like delivered ones.
   std::uint64_t filtered = 0;
 };
 
 class Subscriber {
  public:
-  // Checks the options. Waits for nothing: the bus is looked for by the calls that read.
+  // Checks the options. Waits for nothing: the calls that read find the bus.
   // Errors: kInvalidArgument.
   [[nodiscard]] static absl::StatusOr<Subscriber> open(SubscriberOptions options);
   Subscriber(Subscriber&&) noexcept;
   Subscriber& operator=(Subscriber&&) noexcept;
   ~Subscriber();
 
-  // What the calls that read answer without a record or an event. Nothing came: kWouldBlock,
-  // kTimedOut, kInterrupted. The call had no effect: kMisuse (another one is under way), kTooSmall
-  // (the memory holds no row of Batch::row_bytes, or a column has no place), kEventDue,
-  // kRecordSize of read_one. Everything else is the end and stays: kClosed after a clean close with
-  // end_at_close, else the error of status(), which has the words.
+  // Errors of the calls that read. Nothing came: kWouldBlock, kTimedOut, kInterrupted. The call had
+  // no effect: kMisuse (another one is under way), kTooSmall (the memory is smaller than
+  // Batch::row_bytes, or a column is empty), kEventDue, kRecordSize of read_one. All others are
+  // final: kClosed after a clean close with end_at_close, otherwise the error of status(), which
+  // has the message.
 
-  // The next record in place, or the next event. For busy waits better than a loop of one's own:
-  // it looks at nothing but the next slot meanwhile. As read_one(), where that may wait: an
-  // interrupt or a deadline that has passed is seen after some 1,000 such looks, about 30 us.
+  // Returns the next record in place, or the next event. For busy waits it is better than your own
+  // loop, because it polls only the next slot. While next() or read_one() waits, an interrupt or a
+  // passed deadline is detected after some 1,000 polls, about 30 us.
   [[nodiscard]] Result<Item> next(Deadline deadline = Deadline::never()) {
     if (path_->take_bytes(path_->place, looks(deadline))) [[likely]] {
       return Item{ItemKind::kRecord, path_->next - 1, {path_->place, path_->record_bytes}};
@@ -384,21 +384,22 @@ class Subscriber {
     return next_further(deadline);
   }
 
-  // Copies rows, end to end, as many as are there and fit; waits until there is one, or an event.
-  // A reader that keeps up with a busy publisher first lets it get ahead for about a microsecond:
-  // taking each line while it is written slows both down.
+  // Copies rows, end to end, as many as are available and fit. Waits until there is one, or an
+  // event. A reader that keeps up with a busy publisher first lets it get ahead for about a
+  // microsecond. Reading each cache line while it is written slows both down.
   [[nodiscard]] Result<Batch> read(std::span<std::byte> rows,
                                    Deadline deadline = Deadline::never());
-  // The same with a column beside the rows, of which each gets its sequence; of a state, its place
-  // (Item). No more rows than it has places. With `instruments` this fills a batch with records
-  // that do not follow one another, of which the other read() gives one run at a time.
+  // The same with a column that receives the sequence of each row, or the place of each entry of a
+  // state (Item). A batch has at most as many rows as the column has elements. With `instruments`
+  // it fills a batch with records that are not consecutive. The other read() returns one run of
+  // consecutive records at a time.
   [[nodiscard]] Result<Batch> read(std::span<std::byte> rows, std::span<Sequence> sequences,
                                    Deadline deadline = Deadline::never());
 
-  // Copies the next record, and gives its sequence; `record` has the size of the bus's records.
-  // kEventDue: an event or an entry of a state stands before it. kRecordSize: the bus has records
-  // of another size; with `expect` it is the end. With Deadline::now() it does not wait for
-  // records; while no bus is attached it may make system calls to look for one.
+  // Copies the next record and returns its sequence. `record` has the size of the bus's records.
+  // kEventDue: an event or an entry of a state comes before it. kRecordSize: the bus has records of
+  // another size; with `expect` this is final. With Deadline::now() it does not wait for records.
+  // While no bus is attached it may make system calls to find one.
   [[nodiscard]] Result<Sequence> read_one(std::span<std::byte> record,
                                           Deadline deadline = Deadline::never()) {
     if (record.size() == path_->record_bytes && path_->take_bytes(record.data(), looks(deadline)))
@@ -407,8 +408,8 @@ class Subscriber {
     }
     return read_one_further(record, deadline);
   }
-  // A record whose size the compiler knows: the fastest, without a call where the record is there
-  // or comes soon.
+  // Reads a record whose size is known at compile time. This is the fastest way: it is inlined, and
+  // makes no call if the record is available or arrives soon.
   template <ReadableRecord Record>
   [[nodiscard, gnu::always_inline]] Result<Sequence> read_one(
       Record& record, Deadline deadline = Deadline::never()) {
@@ -422,59 +423,61 @@ class Subscriber {
     return sequence;
   }
 
-  // The event that is due now. kWouldBlock: none is. kEventDue: an entry of a state is, which only
-  // next() and read() give.
+  // Returns the event that is due now. kWouldBlock: there is none. kEventDue: an entry of a state
+  // is due, which only next() and read() return.
   [[nodiscard]] Result<Event> read_event();
 
-  // Ends the wait that is under way, or else the next one. From any thread, also from a signal
+  // Ends the wait that is under way, or else the next one. Safe from any thread and from a signal
   // handler.
   void interrupt() noexcept;
 
-  // For an event loop: a descriptor, and whether it may be waited for. arm() true: nothing is there
-  // now, and the descriptor becomes readable when there may be; that stands until the next call on
-  // this object. False: read at once. Costs a helper thread once it is asked for.
+  // For an event loop. fd() returns a descriptor, and starts a helper thread once. arm() true:
+  // nothing is available, and the descriptor becomes readable when something may be. False: read at
+  // once. The result is valid until the next call on this object.
   // Errors: kInvalidArgument for WaitStrategy::kBusy; kSystem, kLimit.
   [[nodiscard]] absl::StatusOr<int> fd();
   [[nodiscard]] bool arm();
 
-  // From the first kState, kSnapshotComplete or kNoSnapshot on: the fold, otherwise null, and how
-  // many entries the state has that was loaded last.
+  // The fold, and the number of entries of the state that was loaded last. The fold is null before
+  // the first kState, kSnapshotComplete or kNoSnapshot.
   [[nodiscard]] const std::shared_ptr<const Fold>& fold() const;
   [[nodiscard]] std::uint64_t state_size() const;
-  // Of the session that was delivered last: from the first event on. "" and 0 before it.
+  // Values of the session that was delivered last. "" and 0 before the first event.
   [[nodiscard]] const std::string& schema_name() const;
   [[nodiscard]] const std::shared_ptr<const Schema>& schema() const;  // null: not described
   [[nodiscard]] std::uint32_t record_bytes() const;
   [[nodiscard]] Id128 session_id() const;
 
-  // Why nothing more will come: ok after a clean close with end_at_close; kPublisherGone
-  // (it died or closed, and nobody came within `reattach`), kNoBus (nobody came at all),
+  // Why the subscriber has ended: ok after a clean close with end_at_close. kPublisherGone: it died
+  // or closed, and no publisher appeared within `reattach`. kNoBus: no bus appeared at all. Also
   // kNoAnswer, kStoppedAtGap, kNoJournal, kRefused, …
   [[nodiscard]] const absl::Status& status() const;
 
-  // The position to store; continue it with Start::after(). Behind the last record, loss or reset
-  // that was delivered: store it once that is processed. In a start from a snapshot there is none
-  // before kSnapshotComplete was delivered: its sequence is kNoSequence, since half a state is
-  // nothing that could be continued. After a gap it stays before the gap until then.
+  // The position to store; continue it with Start::after(). It is after the last record, loss or
+  // reset that was delivered, so store it once that is processed. In a start from a snapshot its
+  // sequence is kNoSequence before kSnapshotComplete was delivered, because half a state cannot be
+  // continued. After a gap it stays before the gap until then.
   [[nodiscard]] StoredPosition position() const;
-  // What is durable, as of now, of the history that position() is of: no power cut takes a record
-  // up to here back. Never beyond what is left of the session that was read last, whatever the
-  // next one has made durable. 0 before the first attachment and without a journal.
+  // The newest durable record, as of now, of the history of position(). No power cut removes a
+  // record up to here. Never beyond the remaining records of the session that was read last,
+  // whatever the next session has made durable. 0 before the first attachment and without a
+  // journal.
   [[nodiscard]] Sequence durable() const;
   // The newest record of the session that is being read, as of now, and how many records the
-  // subscriber is behind it. 0 while no bus is attached. They read a word that the publisher writes
+  // subscriber is behind it. 0 while no bus is attached. Both read a word that the publisher writes
   // with every record.
   [[nodiscard]] Sequence head() const;
   [[nodiscard]] std::uint64_t lag() const;
-  // Whether it reads the ring and, as of now, no more than behind_records are published that it has
-  // not taken: a look at one slot, for each decision that has to rest on the newest data. False
-  // while an event that a call has found waits to be read, and from a gap until the ring is reached
-  // again. It knows nothing of a publisher that has gone or is silent: kPublisherGone and kStale
-  // say so. Records of other instruments count, until a call has passed over them.
+  // Whether it reads the ring and has taken all published records except at most behind_records, as
+  // of now. Checks one slot, so call it for each decision that needs the newest data. False while
+  // an event that a call has found is not read, and from a gap until the ring is reached again. It
+  // does not detect a dead or silent publisher: kPublisherGone and kStale report that. Records of
+  // other instruments count until a call has passed over them.
   [[nodiscard]] bool live() const { return path_->is_near_head(); }
   [[nodiscard]] SubscriberCounters counters() const;
-  // Of the records that measure_every chose, since the beginning. Nothing as long as none could be
-  // chosen: measure_every is 0, or no session was attached whose records have a time of publishing.
+  // The ages of the records that measure_every chose, since the beginning. nullopt as long as none
+  // could be chosen: measure_every is 0, or no attached session had records with a time of
+  // publishing.
   [[nodiscard]] std::optional<Ages> ages() const;
 
  private:
@@ -485,7 +488,7 @@ class Subscriber {
   };
   using StateHandle = std::unique_ptr<State, DeleteState>;
   explicit Subscriber(StateHandle state);
-  // At the next slot alone, before the call looks after anything else.
+  // The number of polls of the next slot before the call does anything else.
   std::uint32_t looks(Deadline deadline) const {
     return deadline == Deadline::now() ? 0 : path_->looks;
   }

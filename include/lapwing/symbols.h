@@ -1,15 +1,15 @@
-// Which instrument a symbol stands for, and the other way round, by date.
+// Maps symbols to instruments, and instruments to symbols, by date.
 //
 //   const absl::StatusOr<lapwing::Symbols> symbols = lapwing::Symbols::of_bus("./es");
 //   if (!symbols.ok()) return fail(symbols.status());
 //   const std::optional<std::uint32_t> id = symbols->instrument_id("ESH4", utc_ns);
 //
-// They are what the feed's DBN metadata says, which the publisher keeps with its bus; or your own,
-// by add().
+// The mappings are those of the feed's DBN metadata, which the publisher keeps with its bus, or
+// your own, by add().
 //
-// A symbol may stand for one instrument today and for another one next year, and an instrument may
-// be renamed: each mapping holds for some dates. Outside all of them the one that began last
-// counts.
+// A symbol may belong to one instrument today and to another one next year, and an instrument may
+// be renamed. So each mapping is valid for some dates. Outside all of these dates, the mapping that
+// began last applies.
 //
 // Thread safety: a value; may be read from several threads.
 #pragma once
@@ -27,7 +27,7 @@
 
 namespace lapwing {
 
-// From start_date up to, and without, end_date: UTC, as YYYYMMDD.
+// Valid from start_date up to, but without, end_date. Dates are UTC, as YYYYMMDD.
 struct SymbolMapping {
   std::string symbol;
   std::uint32_t instrument_id = 0;
@@ -38,36 +38,36 @@ struct SymbolMapping {
 class Symbols {
  public:
   Symbols() = default;
-  // Of the feed of the bus in that directory, as the publisher that opened it last wrote them.
+  // Reads the mappings of the feed of the bus in that directory, as its last publisher wrote them.
   // Empty if the feed has no metadata. Errors: kNoBus, kBadInput (invalid metadata), kDamaged
   // (bus.json, or a metadata file that is too long), kNotPermitted, kSystem.
   [[nodiscard]] static absl::StatusOr<Symbols> of_bus(const std::string& directory);
-  // Of DBN metadata, from "DBN" on. Errors: kBadInput.
+  // Reads the mappings of DBN metadata, from "DBN" on. Errors: kBadInput.
   [[nodiscard]] static absl::StatusOr<Symbols> of_metadata(std::span<const std::byte> metadata);
 
   void add(const SymbolMapping& mapping);
 
   [[nodiscard]] bool empty() const { return by_id_.empty(); }
-  // The instrument that the symbol stands for at that time. Nothing: the symbol is unknown.
+  // The symbol's instrument at that time; nullopt if the symbol is unknown.
   [[nodiscard]] std::optional<std::uint32_t> instrument_id(std::string_view symbol,
                                                            std::uint64_t utc_ns) const;
-  // Whether it stands for that instrument at that time. Outside all dates of the symbol: whether it
-  // did last, and the instrument has no other symbol then.
+  // Whether the symbol belongs to that instrument at that time. Outside all dates of the symbol:
+  // whether it belonged to it last, and the instrument has no other symbol then.
   [[nodiscard]] bool stands_for(std::string_view symbol, std::uint32_t instrument_id,
                                 std::uint64_t utc_ns) const;
-  // Every instrument that it stands for on any date, ascending.
+  // Every instrument of the symbol on any date, ascending.
   [[nodiscard]] std::vector<std::uint32_t> instrument_ids(std::string_view symbol) const;
-  // The instrument's symbol at that time. Empty: the instrument is unknown. Valid until the next
+  // The instrument's symbol at that time. Empty if the instrument is unknown. Valid until the next
   // add().
   [[nodiscard]] std::string_view symbol(std::uint32_t instrument_id, std::uint64_t utc_ns) const;
-  // The mapping that symbol() goes by.
+  // The mapping that symbol() uses.
   [[nodiscard]] std::optional<SymbolMapping> mapping(std::uint32_t instrument_id,
                                                      std::uint64_t utc_ns) const;
   // Every mapping, by symbol, then by start date.
   [[nodiscard]] std::vector<SymbolMapping> mappings() const;
   // Every symbol, ascending, each once.
   [[nodiscard]] std::vector<std::string> names() const;
-  // What is known of these symbols, and of the instruments that they stand for on any date.
+  // The mappings of these symbols, and of their instruments on any date.
   [[nodiscard]] Symbols select(std::span<const std::string> symbols) const;
 
  private:

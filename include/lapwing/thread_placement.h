@@ -1,15 +1,15 @@
-// Where the library's own threads run, and how the kernel schedules them.
+// The processors, priority and scheduling policy of the library's own threads.
 //
 //   auto publisher = lapwing::Publisher::open(
 //       {.directory = "./es", .threads = {.cpus = {2, 3}, .nice = 5}});
 //
-// Placed are the threads that the library starts, and the threads that the kernel starts for its
-// io_uring. Threads of the program are not: a program that pins its publishing thread does so
-// itself. docs/how-to/tune-a-machine.md names the threads, and has a worked example.
+// A placement applies to the threads that the library starts, and to the threads that the kernel
+// starts for the library's io_uring. It does not apply to threads of the program: pin your
+// publishing thread yourself. See docs/how-to/tune-a-machine.md for the threads and an example.
 //
-// What cannot be is refused when the object is opened: kInvalidArgument (a processor that this
-// process may not use; members that contradict each other), kNotPermitted (the right for it is
-// missing), kUnsupported (the kernel cannot). The message names the member.
+// An impossible placement is refused when the object is opened, and the message names the member.
+// kInvalidArgument: a processor that this process may not use, or members that contradict each
+// other. kNotPermitted: the process lacks the right. kUnsupported: the kernel does not support it.
 //
 // The terms are those of the kernel: sched_setaffinity(2), sched(7), setpriority(2).
 //
@@ -31,17 +31,17 @@ enum class SchedulingPolicy : std::uint32_t {
   kRoundRobin = 5,  // SCHED_RR, real time
 };
 
-// What a member does not say is inherited from the thread that opens the object.
+// A member that is not set is inherited from the thread that opens the object.
 struct ThreadPlacement {
-  // Numbers of processors, as in /proc/cpuinfo; empty: inherited. May name processors that the
-  // opening thread is kept from, but none that the process is kept from (cpuset of its cgroup).
+  // Numbers of processors, as in /proc/cpuinfo; empty: inherited. May include processors outside
+  // the opening thread's affinity, but not outside the process's cgroup (cpuset).
   std::vector<unsigned> cpus = {};
-  // -20 (favoured) to 19. Below the present value it needs CAP_SYS_NICE or RLIMIT_NICE. Refused
-  // with kIdle, kFifo and kRoundRobin, which do not go by it.
+  // -20 (favoured) to 19. A value below the present one needs CAP_SYS_NICE or RLIMIT_NICE. Refused
+  // with kIdle, kFifo and kRoundRobin, which ignore it.
   std::optional<int> nice = {};
   SchedulingPolicy policy = SchedulingPolicy::kInherit;
-  // 1 to 99 (favoured) with kFifo and kRoundRobin, which need CAP_SYS_NICE or RLIMIT_RTPRIO; else
-  // 0.
+  // 1 to 99 (favoured) with kFifo and kRoundRobin, which need CAP_SYS_NICE or RLIMIT_RTPRIO;
+  // otherwise 0.
   int priority = 0;
 
   friend bool operator==(const ThreadPlacement&, const ThreadPlacement&) = default;

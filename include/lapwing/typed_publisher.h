@@ -4,14 +4,14 @@
 //   if (!publisher.ok()) return fail(publisher.status());
 //   if (!publisher->publish(signal).ok()) return (*publisher)->last_error();
 //
-// Everything that does not take a record is that of the Publisher, by `->`.
+// Use `->` for all functions of Publisher that do not take a record.
 //
-// A member that its LAPWING_RECORD marks kPublishTime is stamped: in each record that is published
-// it holds the time at which publish() was called, whatever the caller put there. A batch has one
-// time for each kStampedAtOnce of its records, and head moves behind each of those. What a
-// Publisher publishes is not stamped, so that records from elsewhere keep their times.
+// A member that its LAPWING_RECORD marks kPublishTime is stamped: in each published record it is
+// the time at which publish() was called, whatever the caller stored there. In a batch, each
+// kStampedAtOnce records have one time, and head moves after each of these groups. A Publisher does
+// not stamp records, so records from another source keep their times.
 //
-// Threads and fork: as of Publisher.
+// Threads and fork: as for Publisher.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ namespace lapwing {
 
 namespace detail {
 
-// Where the record's time of publishing is; nothing where its LAPWING_RECORD marks none.
+// The offset of the record's time of publishing; nullopt if its LAPWING_RECORD marks none.
 template <typename Record>
 constexpr std::optional<std::uint32_t> publish_time_offset() {
   if constexpr (DescribedRecord<Record>) {
@@ -49,13 +49,13 @@ constexpr std::optional<std::uint32_t> publish_time_offset() {
 
 }  // namespace detail
 
-// Records of a batch that have one stamp.
+// The number of records of a batch that have one stamp.
 inline constexpr std::size_t kStampedAtOnce = 64;
 
 template <PlainRecord Record>
 class TypedPublisher {
  public:
-  // As Publisher::open, with schema_of<Record>() as the option `schema`. Another schema
+  // Like Publisher::open, with schema_of<Record>() as the option `schema`. Another schema
   // there is refused. Errors: those of Publisher::open.
   [[nodiscard]] static absl::StatusOr<TypedPublisher> open(
       PublisherOptions options, Deadline deadline = std::chrono::seconds(10)) {
@@ -70,7 +70,7 @@ class TypedPublisher {
     return TypedPublisher(*std::move(opened));
   }
 
-  // As Publisher::publish and publish_batch.
+  // Like Publisher::publish and publish_batch.
   [[nodiscard, gnu::always_inline]] Result<Sequence> publish(const Record& record) {
     if constexpr (kTimeOffset) {
       return publisher_.publish(stamped(record, clock_.utc_ns()));

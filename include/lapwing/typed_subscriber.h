@@ -1,5 +1,5 @@
-// A subscriber to records of one struct that describes itself (lapwing/schema.h). It ends, in words
-// that name the field, at a bus whose records are others.
+// A subscriber to records of one struct that describes itself (lapwing/schema.h). If the bus has
+// other records, it ends with an error whose message names the field.
 //
 //   auto subscriber = lapwing::TypedSubscriber<Signal>::open({.directory = "./signals"});
 //   Signal signal;
@@ -8,9 +8,9 @@
 //     …  // as of Subscriber::read_one
 //   }
 //
-// Everything that does not take a record is that of the Subscriber, by `->`.
+// Use `->` for all functions of Subscriber that do not take a record.
 //
-// Threads and fork: as of Subscriber.
+// Threads and fork: as for Subscriber.
 #pragma once
 
 #include <span>
@@ -26,8 +26,8 @@ namespace lapwing {
 template <ReadableRecord Record>
 class TypedSubscriber {
  public:
-  // As Subscriber::open, with schema_of<Record>() for the options' `expect`; another one there is
-  // refused. Errors: kInvalidArgument.
+  // Like Subscriber::open, with schema_of<Record>() as the option `expect`. Another description
+  // there is refused. Errors: kInvalidArgument.
   [[nodiscard]] static absl::StatusOr<TypedSubscriber> open(SubscriberOptions options) {
     const Schema schema = schema_of<Record>();
     if (options.expect && *options.expect != schema) {
@@ -40,7 +40,7 @@ class TypedSubscriber {
     return TypedSubscriber(*std::move(opened));
   }
 
-  // As Subscriber::read_one and read; the rows of a state are none of these records: read them by `->`.
+  // Like Subscriber::read_one and read. Rows of a state are not of this type: read them by `->`.
   [[nodiscard, gnu::always_inline]] Result<Sequence> read_one(
       Record& record, Deadline deadline = Deadline::never()) {
     return subscriber_.read_one(record, deadline);

@@ -13,40 +13,42 @@
 //     if (ready->token == kTick) report();
 //   }
 //
-// wait() says which source has something, and takes nothing from it: the caller then asks the
-// source itself, with Deadline::now() or a call whose name begins with try_. What is left there
-// makes the source ready again, so a caller may take one record and wait again.
+// wait() returns a source that is ready, and takes nothing from it. Then read the source itself,
+// with Deadline::now() or a call whose name begins with try_. A source from which not everything
+// was taken is ready again, so you may take one record and wait again.
 //
-// Ready is: of a subscriber, a ConflatedReader or a LoadedState, a record, an event or an entry of
-// a state; of a consumer, a message; of a producer, room for a message of the size that was given;
-// of a duplex, a call, a message, a reply, or a call of its own that has timed out; of a listener,
-// something to do for accept() or tend(); of a DuplexServer, something to do for try_wait(), which
-// may be no event yet. A source that has ended is ready until it is removed.
+// A source is ready if it has one of these:
+//  - Subscriber, ConflatedReader, LoadedState: a record, an event or an entry of a state.
+//  - ChannelConsumer: a message. ChannelProducer: room for a message of the given size.
+//  - Duplex: a call, a message, a reply, or a call of its own that has timed out.
+//  - ChannelListener: something to do for accept() or tend().
+//  - DuplexServer: something to do for try_wait(), which may not return an event yet.
+// A source that has ended is ready until it is removed.
 //
-// Fair: a wait begins to look behind the source that it returned last. Descriptors and timers are
-// looked at in every 64th wait even where other sources are always ready, and before any sleep.
+// Fair: a wait first polls the source after the one that it returned last. Descriptors and timers
+// are polled in every 64th wait even if other sources are always ready, and before any sleep.
 //
-// A source does in the set what it does in a wait of its own: a subscriber finds and joins its bus,
-// notices that its publisher has died, reports, is stale, attaches to the next one. It does so
-// while wait() runs; a program that is busy elsewhere delays it, as it delays a subscriber's own
-// calls.
+// In a set a source works as in its own waits. For example, a subscriber finds and joins its bus,
+// detects the death of its publisher, reports, becomes stale, and attaches to the next publisher.
+// It does so while wait() runs. A program that is busy elsewhere delays it, as it delays a
+// subscriber's own calls.
 //
-// A set that sleeps is woken by whatever makes a source ready, as the source itself would be, and no
-// source has a thread for that. A set of buses sleeps on their doorbells (futex_waitv, Linux 5.16;
-// where the kernel has none, or a container refuses it, the set looks at its buses every
-// millisecond). A set of descriptors and channels sleeps in epoll. A set of both has one helper
+// The source that becomes ready wakes a sleeping set, as it would wake its own wait, and needs no
+// thread for that. A set of buses sleeps on their doorbells (futex_waitv, Linux 5.16). If the
+// kernel does not have that call, or a container refuses it, the set polls its buses every
+// millisecond. A set of descriptors and channels sleeps in epoll. A set of both has one helper
 // thread, which sleeps in epoll.
 //
-// Threads: one thread at a time, any thread; every call but interrupt() and size() that overlaps a
-// wait is answered with kMisuse. While a call of the set runs its sources count as used. A source's
-// own interrupt() does not end the set's wait: use the set's.
+// Threads: one thread at a time, any thread. Every call except interrupt() and size() that overlaps
+// a wait returns kMisuse. While a call of the set runs, its sources count as used. A source's own
+// interrupt() does not end the set's wait: use that of the set.
 //
-// Ownership: the set owns no source. A source that is moved stays in the set; one that is destroyed
-// leaves it, which no other thread may do during a wait. A descriptor is removed before it is
-// closed.
+// Ownership: the set owns no source. A source that is moved stays in the set. A source that is
+// destroyed leaves it; another thread must not destroy it during a wait. Remove a descriptor before
+// you close it.
 //
-// Fork: in a forked child the set is the parent's. wait() and the others answer kForked, and the
-// destructor does nothing.
+// Fork: in a forked child all calls of the parent's set return kForked, and the destructor does
+// nothing.
 #pragma once
 
 #include <chrono>
@@ -71,7 +73,7 @@ class ChannelListener;
 class DuplexServer;
 class WaitSource;
 
-// Of one set: as many doorbells as one futex_waitv takes, less the set's own.
+// Sources of one set: the number of doorbells that one futex_waitv takes, less the set's own.
 inline constexpr std::size_t kWaitSetSourcesMax = 127;
 
 struct WaitSetOptions {
@@ -91,10 +93,10 @@ enum class SourceKind : std::uint32_t {
   kServer = 10,
 };
 
-// Names a source within its set; never used again there. 0 is none.
+// Identifies a source within its set, which never reuses an id. 0: no source.
 using SourceId = std::uint64_t;
 
-// Which source is ready.
+// A source that is ready.
 struct Ready {
   SourceKind kind = {};
   std::uint32_t events = 0;  // kDescriptor: of poll(2), POLLERR and POLLHUP included
@@ -111,41 +113,41 @@ class WaitSet {
   WaitSet& operator=(WaitSet&&) noexcept;
   ~WaitSet();
 
-  // Tokens are the caller's, and need not differ. Errors of all: kLimit (kWaitSetSourcesMax; no
-  // memory for epoll; no thread for a set of buses and descriptors), kMisuse (another call waits;
-  // the source was moved from, or is in a set), kForked.
+  // Choose any tokens; they need not differ. Errors of all: kLimit (kWaitSetSourcesMax; no memory
+  // for epoll; no thread for a set of buses and descriptors). kMisuse: another call waits, the
+  // source was moved from, or it is already in a set. kForked.
   //
-  // A subscriber, or what reads a bus like one. It may wait busily only where the set does, since
-  // nobody rings for it: kInvalidArgument.
+  // Adds a subscriber, or another reader of a bus. kInvalidArgument: it waits busily and the set
+  // does not, so it could not be woken.
   [[nodiscard]] absl::StatusOr<SourceId> add(Subscriber& subscriber, std::uint64_t token);
   [[nodiscard]] absl::StatusOr<SourceId> add(ConflatedReader& reader, std::uint64_t token);
   [[nodiscard]] absl::StatusOr<SourceId> add(LoadedState& loaded, std::uint64_t token);
   [[nodiscard]] absl::StatusOr<SourceId> add(ChannelConsumer& consumer, std::uint64_t token);
-  // Ready when there is room for a message of `bytes`; a claim that is open during wait() is given
-  // up. kInvalidArgument: `bytes` is above the maximum.
+  // Ready when there is room for a message of `bytes`. A claim that is open during wait() is
+  // abandoned. kInvalidArgument: `bytes` is above the maximum.
   [[nodiscard]] absl::StatusOr<SourceId> add(ChannelProducer& producer, std::size_t bytes,
                                              std::uint64_t token);
   [[nodiscard]] absl::StatusOr<SourceId> add(Duplex& duplex, std::uint64_t token);
   [[nodiscard]] absl::StatusOr<SourceId> add(ChannelListener& listener, std::uint64_t token);
   // One source, however many clients it has.
   [[nodiscard]] absl::StatusOr<SourceId> add(DuplexServer& server, std::uint64_t token);
-  // `events`: POLLIN, POLLOUT, POLLPRI, POLLRDHUP of poll(2). kInvalidArgument: others; no such
-  // descriptor; one that cannot be polled, as of a regular file; one that is in the set already.
+  // `events`: POLLIN, POLLOUT, POLLPRI, POLLRDHUP of poll(2). kInvalidArgument: other events, no
+  // such descriptor, one that cannot be polled (a regular file), or one that is already in the set.
   [[nodiscard]] absl::StatusOr<SourceId> add_fd(int fd, std::uint32_t events, std::uint64_t token);
-  // Ready once `at` has come, and then every `every`; 0: once, and then not until set_timer().
+  // Ready at `at`, and then after every `every`; 0: once, and not again until set_timer().
   [[nodiscard]] absl::StatusOr<SourceId> add_timer(Deadline at, std::uint64_t token,
                                                    std::chrono::nanoseconds every = {});
-  // Sets a timer anew; Deadline::never() stops it. kNotFound: `timer` is none of this set.
+  // Sets a timer anew; Deadline::never() stops it. kNotFound: `timer` is not a timer of this set.
   Result<> set_timer(SourceId timer, Deadline at, std::chrono::nanoseconds every = {});
   // kNotFound: it is not in the set (any more).
   Result<> remove(SourceId source);
   [[nodiscard]] std::size_t size() const;  // sources
 
-  // The next source that is ready; waits until one is. Errors: kTimedOut, kWouldBlock, kInterrupted;
-  // kMisuse (another call is under way); kForked.
+  // Returns the next source that is ready; waits until one is. Errors: kTimedOut, kWouldBlock,
+  // kInterrupted; kMisuse (another call is under way); kForked.
   Result<Ready> wait(Deadline deadline);
 
-  // Ends the wait that is under way, or else the next one. From any thread, also from a signal
+  // Ends the wait that is under way, or else the next one. Safe from any thread and from a signal
   // handler.
   void interrupt() noexcept;
 

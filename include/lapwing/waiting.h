@@ -4,15 +4,16 @@
 //   subscriber->next(lapwing::Deadline::never());
 //   subscriber->next(lapwing::Deadline::now());        // takes what is there, does not wait
 //
-// A duration counts from where the Deadline is made: one that is made before a loop ends the loop,
-// one that is made in each call limits each call.
+// A duration counts from the moment at which the Deadline is made. A Deadline that is made before a
+// loop limits the loop. One that is made in each call limits each call.
 //
-// A call that has nothing to give by its deadline is answered with kTimedOut: it has waited. With
-// Deadline::now() it did not wait, and is answered with kWouldBlock. So are the calls that take no
-// deadline and whose names begin with try_. What opens something and needs another process for it
-// (Publisher::open, connect, take_over, load_state) waits at any rate: kTimedOut.
+// A call that has waited and has no result by its deadline returns kTimedOut. With Deadline::now()
+// it does not wait, and returns kWouldBlock. So do the calls that take no deadline and whose names
+// begin with try_. Calls that open something and need another process for it always wait, and
+// return kTimedOut (Publisher::open, connect, take_over, load_state).
 //
-// A plain number is no deadline, so a relative time cannot be taken for an absolute one.
+// A plain number cannot be used as a deadline, so a relative time is never taken for an absolute
+// one.
 #pragma once
 
 #include <chrono>
@@ -26,7 +27,7 @@ namespace lapwing {
 // A point in time, on the monotonic clock (CLOCK_MONOTONIC), by which a call returns.
 class Deadline {
  public:
-  // So long from now. A duration that is negative has passed; one beyond the clock's range is
+  // A duration from now. A negative duration has already passed. One beyond the clock's range is
   // never().
   template <typename Rep, typename Period>
   Deadline(std::chrono::duration<Rep, Period> from_now)  // NOLINT: implicit on purpose
@@ -38,7 +39,7 @@ class Deadline {
                       std::chrono::nanoseconds(at.time_since_epoch()).count())) {}
 
   static constexpr Deadline never() { return Deadline(kNever); }
-  // Has passed: the call does what it can at once, or answers kWouldBlock.
+  // A deadline that has passed: the call does what it can at once, or returns kWouldBlock.
   static constexpr Deadline now() { return Deadline(0); }
   // Nanoseconds of CLOCK_MONOTONIC.
   static constexpr Deadline at_monotonic_ns(std::uint64_t ns) { return Deadline(ns); }
@@ -71,8 +72,7 @@ class Deadline {
   std::uint64_t ns_;
 };
 
-// Options that are durations have these values, too. 0 is no time: an option that needs some
-// refuses it.
+// Special values for options that are durations. An option that needs a duration refuses 0.
 inline constexpr std::chrono::nanoseconds kForever = std::chrono::nanoseconds::max();
 inline constexpr std::chrono::nanoseconds kNever = kForever;
 inline constexpr std::chrono::nanoseconds kOnRequest = kForever;

@@ -1,4 +1,4 @@
-// A reading of the machine as metrics; docs/how-to/monitor.md lists them.
+// A reading of the machine as metrics; docs/reference/metrics.md lists them.
 //
 // Thread safety: values and a free function.
 #pragma once

@@ -1,5 +1,5 @@
 // One bus, viewed: a thread that follows it as a subscriber and makes, every interval, a finished
-// message for each instrument that somebody wants to see. docs/how-to/monitor.md has its keys.
+// message for each instrument that somebody wants to see. docs/reference/http-api.md lists its keys.
 //
 // Nothing but this thread touches the bus: whatever its owner does, others do not wait. What cannot
 // be followed is tried again every kViewRetryNs.

@@ -50,7 +50,7 @@ else
 fi
 # As docs/reference/c.md says it, word for word.
 quotes() {
-  sed -n '/^```c$/,/^```$/{/^```/d;p}' "$root/docs/c.md" >"$work/quotes.c"
+  sed -n '/^```c$/,/^```$/{/^```/d;p}' "$root/docs/reference/c.md" >"$work/quotes.c"
   # shellcheck disable=SC2046
   cc -std=c11 -Wall -Wextra -Wpedantic -Werror "$work/quotes.c" -o "$work/quotes" \
     $(pkg-config --cflags --libs lapwing) || return
@@ -70,7 +70,7 @@ several_sources() {  # the part of docs/reference/c.md by that name, in a functi
       'void must(lapwing_result result);' 'void on_batch(uint64_t token, const lapwing_batch *batch);' \
       'void follow(lapwing_subscriber **subscribers, lapwing_batch batch);' \
       'void follow(lapwing_subscriber **subscribers, lapwing_batch batch) {'
-    sed -n '/^## Several sources/,/^## Durations/s/^    //p' "$root/docs/c.md"
+    sed -n '/^## Several sources/,/^## Durations/s/^    //p' "$root/docs/reference/c.md"
     echo '}'
   } >"$work/several_sources.c"
   grep -q lapwing_wait_set_wait "$work/several_sources.c" &&

@@ -21,7 +21,7 @@ class Meanings(unittest.TestCase):
     """Each code has one meaning: the documents and the help of every command list the same ones."""
 
     def test_every_help_lists_the_codes_of_the_documents(self):
-        text = (ROOT / "docs" / "operating.md").read_text().split("## Exit codes")[1].split("\n## ")[0]
+        text = (ROOT / "docs" / "reference" / "exit-codes.md").read_text().split("\n## ")[0]
         documented = re.findall(r"^\| (\d+) \| (.*) \|$", text, re.M)
         self.assertEqual([int(code) for code, _ in documented], list(range(7)))
         listed = "Exit codes:" + "".join(f"\n  {code}  {words}" for code, words in documented)

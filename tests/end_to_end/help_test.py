@@ -65,7 +65,7 @@ class Documents(unittest.TestCase):
     def test_they_name_only_options_that_exist(self):
         known = set().union(*(re.findall(r"--[a-z][a-z-]+", help_of(*command))
                               for command in ((), *((command,) for command in COMMANDS))))
-        documents = [ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("bindings/*/README.md")]
+        documents = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("bindings/*/README.md")]
         named = {}
         for document in documents:
             text = document.read_text()

@@ -1,4 +1,4 @@
-"""What commands say on standard error, as text and with --log json; the table of docs/how-to/monitor.md."""
+"""What commands say on standard error, as text and with --log json; the table of docs/reference/events.md."""
 
 import json
 import pathlib
@@ -87,7 +87,7 @@ class Table(unittest.TestCase):
         header = (ROOT / "include" / "lapwing" / "log.h").read_text()
         made = set(re.findall(r'^ +return \{"([a-z-]+)", LogLevel::k(\w+)\}', header, re.M)) - {("unknown", "Error")}
         self.assertGreater(len(made), 20)
-        document = (ROOT / "docs" / "monitoring.md").read_text()
+        document = (ROOT / "docs" / "reference" / "events.md").read_text()
         section = document.split("\n## Logs\n", 1)[1].split("\n## ", 1)[0]
         written = set()
         for names, level in re.findall(r"^\| (`[a-z-]+`(?:, `[a-z-]+`)*) \| (info|warning|error) \|", section, re.M):

@@ -5,7 +5,9 @@ import re
 from tree import Finding, without_comments
 
 GOLDEN = "tests/golden/abi.golden"
-FORMATS = ("docs/reference/file-formats.md", "docs/explanation/channel-protocol.md")
+FORMATS = (
+    "docs/reference/file-formats.md", "docs/reference/wire-format.md", "docs/reference/dbn.md",
+    "docs/explanation/channel-protocol.md")
 # The part of the agreement that users see, too.
 PUBLIC_AGREEMENT = {
     f"include/lapwing/{name}.h"

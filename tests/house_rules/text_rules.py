@@ -49,7 +49,7 @@ TABS = r"<details><summary>(.+?)</summary>\n\n```\w+\n((?:(?!```).*\n)*)```"
 LOOP_LINES = {"C++": 12, "Python": 8}  # lines from the open to the end of the loop; others: LOOP_LINES_MAX
 LOOP_LINES_MAX = 15
 OPENS_SUBSCRIBER = r"SubscriberOptions\b(?!,)|[sS]ubscriber(\.|::)?[oO]pen\b|Subscriber\(|open(ing)?Subscriber\b|OpenSubscriber\b"
-TEN_LINES = r"bindings/\w+/README\.md|docs/c\.md"
+TEN_LINES = r"bindings/\w+/README\.md|docs/reference/c\.md"
 OUTSIDE_DOCUMENTS = r"\b(DESIGN|STYLE)(\.md| \d+)\b"
 
 # Stands in for another project's header, and has to have its name.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles every public header, and every C++ example of README.md and docs/*.md, as a user's
+"""Compiles every public header, and every C++ example of README.md and docs/, as a user's
 compiler would: alone, with the public headers and no others, warnings as errors."""
 
 import concurrent.futures
@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = ("README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
+DOCUMENTS = ("README.md", *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").rglob("*.md"))))
 FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
 
 

@@ -1,8 +1,8 @@
 //! Lapwing: a broadcast bus for market data on one Linux machine, in shared memory.
 //!
-//! One process publishes records of a fixed size, any number of processes read them, each at its
-//! own pace. Nothing is lost: a reader that was lapped, crashed or started late gets the exact
-//! range that it missed, from the journal, and then the records.
+//! One process publishes records of a fixed size. Any number of processes read them, each at its
+//! own pace. No record is lost: a reader that was lapped, crashed or started late gets the exact
+//! range that it missed, and then the missed records from the journal.
 //!
 //! ```no_run
 //! use lapwing::prelude::*;
@@ -27,25 +27,29 @@
 //! | | |
 //! | --- | --- |
 //! | [`Publisher`] | writes a bus |
-//! | [`Subscriber`] | reads one: [`Batch`]es of rows, [`Items`], single records, a `Stream` |
-//! | [`Cursor`] | keeps how far a program has read, on disk |
+//! | [`Subscriber`] | reads a bus: [`Batch`]es of rows, [`Items`], single records, a `Stream` |
+//! | [`Cursor`] | stores on disk how far a program has read |
 //! | [`History`] | reads the journal by sequence, and maps it |
-//! | [`Symbols`] | which instrument a symbol stands for, by date |
+//! | [`Symbols`] | finds the instrument of a symbol, by date |
 //! | [`Books`] | order books of a bus of `dbn.mbo` |
-//! | [`Schema`], [`record!`] | what records are |
+//! | [`Schema`], [`record!`] | describe records |
 //! | [`Producer`], [`Consumer`], [`Duplex`], [`Listener`] | channels to one other process |
-//! | [`WaitSet`] | waits for several of them in one thread |
+//! | [`WaitSet`] | waits for several sources in one thread |
 //! | [`log`] | the lines that publishers log |
 //!
-//! **Threads.** One thread at a time uses a handle, any thread: handles are `Send` and not `Sync`.
-//! An [`Interrupter`] ends a wait from elsewhere. A call that may wait takes a [`Timeout`].
+//! **Errors.** Every call that can fail returns an [`Error`] with a [`Code`]. A gap is an
+//! [`Event`], not an error.
 //!
-//! **Fork.** In a forked child every call answers forked, and dropping frees memory. The parent
-//! notices nothing.
+//! **Threads.** Handles are `Send` and not `Sync`: one thread at a time uses a handle, and it may
+//! be any thread. An [`Interrupter`] ends a wait from another thread. A call that may wait takes a
+//! [`Timeout`].
 //!
-//! **The library.** `liblapwing.so.1` is loaded by the first call: the one that `LAPWING_LIBRARY`
-//! names, else the one that was built with this crate, else the system's. One of another ABI is
-//! refused.
+//! **Fork.** In a forked child every call returns forked, and dropping a handle frees memory. The
+//! parent is not affected.
+//!
+//! **The library.** The first call loads `liblapwing.so.1`: the file that `LAPWING_LIBRARY` names,
+//! else the library that was built with this crate, else the system's. A library with an
+//! incompatible ABI is refused.
 
 #![deny(unsafe_op_in_unsafe_fn)]
 #![warn(missing_debug_implementations)]
