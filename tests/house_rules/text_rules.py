@@ -21,6 +21,7 @@ MACHINE_PATHS = "|".join(
 # Links to documents are welcome; a package registry is reached through its own client's settings.
 DOCUMENTATION_HOSTS = {
     "www.apache.org",
+    "www.contributor-covenant.org",
     "www.debian.org",  # names the format of debian/copyright
     "databento.com",
     "docs.rs",
