@@ -8,6 +8,9 @@
 #   deploy/test.sh --long   all of it for hours, with seeds drawn: kills, joins, power cuts,
 #                           torture, fuzzing, a hostile operator, large states, more builds
 #
+#   deploy/test.sh --stages=NAME   only these stages, with the repetitions of the first tier: house,
+#                           default, clang, sanitizer or model
+#
 # LAPWING_TEST_DATA           directory of real feed files; --ci and --long insist on it
 # LAPWING_REQUIRE_REGISTRIES  1: tests that need a package registry must not skip
 # LAPWING_TEST_SEED           of everything drawn; 1 if not set, with --long a random number
@@ -18,10 +21,13 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 tier=default
+stages=
 for argument in "$@"; do
   case $argument in
     --ci) tier=ci ;;
     --long) tier=long ;;
+    --stages=house|--stages=default|--stages=clang|--stages=sanitizer|--stages=model)
+      stages=${argument#*=} ;;
     -h|--help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0"; exit 0 ;;
     *) printf 'test: unknown option %s; see --help\n' "$argument" >&2; exit 2 ;;
   esac
@@ -67,7 +73,10 @@ repeat LAPWING_FOLD_FLOWS 3 3 60
 repeat LAPWING_FOLD_STREAMS 100 1000 100000
 repeat LAPWING_BOOK_OPERATIONS 100000 300000 5000000
 repeat LAPWING_TEST_SEED 1 1 $((RANDOM * 32768 + RANDOM + 1))
-if [[ $tier != default && -z ${LAPWING_TEST_DATA-} ]]; then
+if [[ $tier != default && -n $stages ]]; then
+  printf 'test: --stages takes no tier: leave out --%s\n' "$tier" >&2
+  exit 2
+elif [[ $tier != default && -z ${LAPWING_TEST_DATA-} ]]; then
   printf 'test: --%s needs real feed files: set LAPWING_TEST_DATA\n' "$tier" >&2
   exit 2
 elif [[ -n ${LAPWING_TEST_DATA-} && ! -d $LAPWING_TEST_DATA ]]; then
@@ -147,7 +156,7 @@ run_ctest() {
   local name=$1 preset=$2 start=$SECONDS status=0 report=$logs/${1//[^a-z0-9]/-}.xml
   local at_once=$jobs
   # Without sanitizers tests wait more than they compute.
-  [[ $preset == release ]] && at_once=$((jobs * 3))
+  [[ $preset == release || $preset == clang ]] && at_once=$((jobs * 3))
   shift 2
   printf '\n=== %s\n' "$name"
   rm -f "$report"
@@ -185,6 +194,11 @@ default_stages() {
   run_ctest 'release: tests' release -L "$tiers_so_far" -LE '^house$'
 }
 
+clang_stages() {
+  build 'clang: build' clang tests_default || return
+  run_ctest 'clang: tests' clang -L "$tiers_so_far" -LE '^house$'
+}
+
 ci_stages() {
   build 'release: build' release all headers_compile_alone || return
   local check=(--ci --since "$(git rev-parse --quiet --verify HEAD^ || echo HEAD)")
@@ -198,7 +212,7 @@ ci_stages() {
   LAPWING_BIN=$PWD/build/release/lapwing run_script 'hostile operator' \
     tests/hostile/run.py --seconds "$LAPWING_HOSTILE_SECONDS" "${hostile_seed[@]}"
   sanitizer_stages
-  run_script 'memory models' tests/model/run.sh
+  model_stages
   run_ctest 'conformance: databento-dbn, order book' release -L "$tiers_so_far" -L '^registry$'
 }
 
@@ -219,6 +233,10 @@ sanitizer_stages() {
     run_ctest 'thread (clang): torn-read oracle' clang-tsan -L '^oracle$'
 }
 
+model_stages() {
+  run_script 'memory models' tests/model/run.sh
+}
+
 long_stages() {
   ci_stages
   build 'address, undefined (gcc): build' asan tests_unit lapwing_c &&
@@ -235,7 +253,10 @@ deploy/setup.sh
 setup_status=$?
 finish 'set-up' "$SECONDS" $setup_status none
 start=$SECONDS
-if ((setup_status == 0)); then
+if ((setup_status == 0)) && [[ -n $stages ]]; then
+  printf '\n=== stages %s, seed %s\n' "$stages" "$LAPWING_TEST_SEED"
+  "${stages}_stages"
+elif ((setup_status == 0)); then
   printf '\n=== tier %s, seed %s\n' "$tier" "$LAPWING_TEST_SEED"
   house_stages
   "${tier}_stages"

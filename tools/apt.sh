@@ -38,9 +38,15 @@ begin_to_install() {
     system=unknown
   read -r id version <<<"$system"
   # Debian's testing and unstable releases carry no version number.
-  if [[ $id != debian || ( -n ${version-} && ${version%%.*} -lt 12 ) ]] || ! has apt-get; then
-    fail 2 "this script sets up Debian 12 or newer with apt-get, and this is ${system% }.
-setup: Install these packages, or what they are called here, and go on as the README says:
+  local oldest
+  case $id in
+    debian) oldest=12 ;;
+    ubuntu) oldest=24 ;;
+    *) oldest=none ;;
+  esac
+  if [[ $oldest == none || ( -n ${version-} && ${version%%.*} -lt $oldest ) ]] || ! has apt-get; then
+    fail 2 "this script needs apt-get and Debian 12, Ubuntu 24.04 or newer. This is ${system% }.
+setup: Install these packages, or their equivalents here, and continue as the README describes:
 setup:   $1"
   fi
   [[ $EUID -eq 0 ]] || has sudo ||
