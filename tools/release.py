@@ -29,7 +29,10 @@ DATE = ("CMakeLists.txt", r"set\(LAPWING_RELEASE_DATE (\d{4}-\d\d-\d\d)\)")
 PLACES = [
     REFERENCE,
     ("SECURITY.md", rf"\| {SHORT} \| yes"),
+    ("README.md", rf"!\[Version: {FULL}\]"),
+    ("README.md", rf"^Lapwing {SHORT} is not published"),
     ("README.md", rf"find_package\(lapwing {SHORT}"),
+    ("README.md", rf"^Version {FULL}\."),
     ("bindings/csharp/src/Library.cs", rf'release of the library, "{FULL}"'),
     ("bindings/java/README.md", POM + FULL),
     ("bindings/java/pom.xml", POM + FULL),
@@ -45,8 +48,12 @@ PLACES = [
     ("bindings/rust/lapwing/src/lib.rs", rf"`{FULL}` for example"),
     ("cli/help/manual_page.h", rf'version;  // "{FULL}"'),
     ("cli/version.h", rf'"(?:lapwing )?{FULL}[ "]'),
-    ("docs/api.md", rf"find_package\(lapwing {SHORT}"),
-    ("docs/operating.md", rf"lapwing:{FULL}"),
+    ("docs/faq.md", rf"^The answers describe Lapwing {FULL}"),
+    ("docs/how-to/checkpoint-state.md", rf"find_package\(lapwing {SHORT}"),
+    ("docs/how-to/run-in-a-container.md", rf"lapwing:{FULL}"),
+    ("docs/images/version.svg", rf"[> ]{FULL}[<\"]"),
+    ("docs/reference/cpp.md", rf"find_package\(lapwing {SHORT}"),
+    ("docs/tutorial/2-your-own-records.md", rf"find_package\(lapwing {SHORT}"),
     ("docs/versions.md", rf"^\| {SHORT} \| fixes"),
     ("include/lapwing.h", rf'^/\* The release, "{FULL}"'),
     ("tests/install/consumer/CMakeLists.txt", rf"find_package\(lapwing {SHORT}"),
@@ -55,8 +62,8 @@ PLACES = [
 KEPT = re.compile(
     r"^(CHANGELOG\.md|debian/(changelog|liblapwing1\.symbols)|.*\.lock|bench/.*"
     r"|tests/version_test\.py|tools/release(_test)?\.py|.*requirements.*\.txt"
-    r"|bindings/rust/lapwing-sys/src/lib\.rs):"
-    r"|\b([Bb]efore|from|[Ss]ince|began with) \d+\.\d+\.\d+")
+    r"|bindings/rust/lapwing-sys/src/lib\.rs|docs/explanation/comparison\.md):"
+    r"|\b([Bb]efore|[Ff]rom|[Ss]ince|began with) \d+\.\d+\.\d+")
 
 
 class Tree:
