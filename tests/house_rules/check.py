@@ -9,11 +9,13 @@ from pathlib import Path
 
 import build_rules
 import code_rules
+import link_rules
 import proto_rules
 import text_rules
 from tree import Tree
 
-RULES = code_rules.RULES + build_rules.RULES + proto_rules.RULES + text_rules.RULES
+RULES = [rule for rules in (code_rules, build_rules, proto_rules, text_rules, link_rules)
+         for rule in rules.RULES]
 ADVICE = code_rules.ADVICE + text_rules.ADVICE
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import build_rules as build
 import check
 import code_rules as code
+import link_rules as link
 import proto_rules as proto
 import text_rules as text
 from tree import Tree, without_comments
@@ -316,6 +317,23 @@ CASES = {
             {"bus/#a.cc#": "int a;\n"},
             {"bus/a.cc": ""},
             {"docs/__init__.md": ""},
+        ],
+    ),
+    link.links_lead_somewhere: (
+        [
+            {"README.md": "# A\n\n[a](docs/b.md#two--words), [c](docs/) and [d](#a)\n",
+             "docs/b.md": "# B\n\n## Two & `words`\n\n[up](../README.md) [web](https://a.example/x#y)\n"},
+            {"a.md": "`[x](nowhere.md)`\n\n```c\n[x](nowhere.md)\n```\n\n    [x](nowhere.md)\n"},
+            {"a.md": "# A\n\n## A\n\n[second](#a-1), [b][r]\n\n[r]: a.md\n"},
+        ],
+        [
+            {"a.md": "[x](b.md)\n"},
+            {"a.md": "[x](b.md#c)\n", "b.md": "# B\n\n```sh\n# c\n```\n"},
+            {"a.md": "# A\n\n[x](#b)\n"},
+            {"docs/a.md": "[x](../../a.md)\n", "a.md": "# A\n"},
+            {"a.md": "![x](b.png)\n"},
+            {"a.md": "[x][b]\n"},
+            {"a.md": "[x][b]\n\n[b]: nowhere.md\n"},
         ],
     ),
     text.file_names: (

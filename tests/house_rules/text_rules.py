@@ -20,6 +20,11 @@ MACHINE_PATHS = "|".join(
 
 # Links to documents are welcome; a package registry is reached through its own client's settings.
 DOCUMENTATION_HOSTS = {
+    "code.kx.com",
+    "docs.kx.com",
+    "docs.nats.io",
+    "kafka.apache.org",
+    "redis.io",
     "www.apache.org",
     "www.contributor-covenant.org",
     "www.debian.org",  # names the format of debian/copyright

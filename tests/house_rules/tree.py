@@ -102,25 +102,31 @@ def tracked_sizes(root):
 
 
 class Tree:
-    """Every text file below a root, by path with forward slashes; and tracked files' sizes."""
+    """Every text file below a root, by path with forward slashes; paths of binary files, and the
+    sizes of tracked files."""
 
-    def __init__(self, files, sizes=None):
+    def __init__(self, files, sizes=None, binaries=()):
         self.files = {path: Source(path, text) for path, text in sorted(files.items())}
         if sizes is None:
             sizes = {path: len(text) for path, text in files.items()}
         self.sizes = sizes
+        self.binaries = frozenset(binaries)
 
     @classmethod
     def load(cls, root):
-        files = {}
+        files, binaries = {}, set()
         for folder, folders, names in os.walk(root):
             folders[:] = [name for name in folders if not PRUNED.match(name)]
             for name in names:
                 path = Path(folder, name)
-                if name == ".git" or name.endswith(BINARY) or path.is_symlink():
+                if name == ".git" or path.is_symlink():
                     continue
-                files[path.relative_to(root).as_posix()] = path.read_text(encoding="utf-8")
-        return cls(files, tracked_sizes(root))
+                relative = path.relative_to(root).as_posix()
+                if name.endswith(BINARY):
+                    binaries.add(relative)
+                else:
+                    files[relative] = path.read_text(encoding="utf-8")
+        return cls(files, tracked_sizes(root), binaries)
 
     def __iter__(self):
         return iter(self.files.values())
@@ -130,6 +136,12 @@ class Tree:
 
     def __getitem__(self, path):
         return self.files[path]
+
+    @cached_property
+    def paths(self):
+        """The paths of all files and of their folders, and "" for the root."""
+        files = {*self.files, *self.binaries}
+        return {"", *files, *(path[: slash.start()] for path in files for slash in re.finditer("/", path))}
 
     def cpp(self):
         return (source for source in self if source.is_cpp)
