@@ -11,7 +11,8 @@ namespace lapwing {
 namespace {
 
 constexpr char kAdvice[] =
-    "If the change is meant, docs/reference/abi-policy.md says which version it raises; then write the file anew:\n"
+    "If the change is meant, docs/reference/abi-policy.md says which version it raises; then write "
+    "the file anew:\n"
     "  LAPWING_UPDATE_GOLDEN=1 build/release/proto/abi_golden_test\n"
     "and commit it together with the header.";
 

@@ -98,8 +98,7 @@ std::vector<Happening> happenings() {
   return {
       {"A join", "Five more records are published.",
        [](Setting& setting, Trace&) { setting.bus.publish(5); }},
-      {"A lap", "1,536 records are published.",
-       [](Setting& setting, Trace&) { lap(setting); }},
+      {"A lap", "1,536 records are published.", [](Setting& setting, Trace&) { lap(setting); }},
       {"A lap, with a newer checkpoint",
        "1,536 records are published, and there is a checkpoint as of 1800.",
        [](Setting& setting, Trace&) {

@@ -14,10 +14,12 @@ namespace lapwing {
 absl::StatusOr<std::unique_ptr<Fold>> make_fold(const std::string& name,
                                                 const std::string& schema) {
   if (const std::optional<Schema> shipped = known_schema(schema)) return make_fold(name, *shipped);
-  return make_error(Errc::kInvalidArgument,
-                    absl::StrCat("no fold `", name, "` for a bus of schema `", schema,
-                                 "`, which does not describe its records: describe them "
-                                 "(docs/reference/records.md), or bring a fold of your own (docs/explanation/state.md)"));
+  return make_error(
+      Errc::kInvalidArgument,
+      absl::StrCat(
+          "no fold `", name, "` for a bus of schema `", schema,
+          "`, which does not describe its records: describe them "
+          "(docs/reference/records.md), or bring a fold of your own (docs/explanation/state.md)"));
 }
 
 absl::StatusOr<std::unique_ptr<Fold>> make_fold(const std::string& name, const Schema& schema) {

@@ -192,7 +192,8 @@ void bind_position(nb::module_& module) {
 }
 
 void bind_event(nb::module_& module) {
-  Fields<lapwing_event>(module, "Event", "What happened between two records: docs/reference/events.md.")
+  Fields<lapwing_event>(module, "Event",
+                        "What happened between two records: docs/reference/events.md.")
       .property("kind", "EventKind",
                 [](const lapwing_event& self) { return event_kinds.of(self.kind); })
       .number("sequence", &lapwing_event::sequence)
