@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Shows a header to Doxygen as if its plain comments were written for it.
+"""Converts a header or a page for Doxygen, and prints it.
 
-    doxygen_filter.py HEADER
+    doxygen_filter.py HEADER|PAGE
 
-The sources keep their style: `//` above or behind a declaration. Doxygen takes only `///` and `///<`.
-The comment at a header's head becomes that of the file, and what is indented in a comment a block of
-code. Prints as many lines as it can; Doxygen's line numbers are near, not exact.
+Headers have plain comments: `//` above or behind a declaration. Doxygen reads only `///` and `///<`. The
+comment at the head of a header becomes that of the file. Indented text in a comment becomes a block of code.
+Line numbers are near, not exact.
+
+A page (.md) loses its relative links, because Doxygen's output does not contain the other pages.
 """
 
 import re
@@ -14,6 +16,7 @@ import sys
 WHOLE = re.compile(r"^(\s*)//(?!/)( ?)(.*)$")
 BEHIND = re.compile(r'^(\s*[^\s/}#](?:[^"/]|"[^"]*"|/(?!/))*?)//(?!/) ?(.*)$')
 CODE_INDENT = "  "  # beyond the one space after //
+LINK = re.compile(r"\[([^\[\]]+)\]\((?![a-z]+:)[^()\s]+\)")
 
 
 def escape(text):
@@ -58,8 +61,9 @@ def filtered(lines):
 
 
 def main():
-    with open(sys.argv[1], encoding="utf-8") as header:
-        print("\n".join(filtered(header.read().split("\n"))))
+    with open(sys.argv[1], encoding="utf-8") as file:
+        text = file.read()
+    print(LINK.sub(r"\1", text) if sys.argv[1].endswith(".md") else "\n".join(filtered(text.split("\n"))))
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ class Reference(unittest.TestCase):
         self.assertIn("It continues exactly where it was, after a crash as well", head)
 
     def test_the_guide_is_its_main_page(self):
-        self.assertIn("Rules that hold for all of them", self.page("index.html"))
+        self.assertIn("Rules for all classes", self.page("index.html"))
 
 
 if __name__ == "__main__":
