@@ -14,7 +14,8 @@ SCRIPTS = (".go", ".ts", ".mts", ".js", ".mjs")
 SLASHES = (".h", ".hpp", ".c", ".cc", ".rs", ".java", ".kt", ".cs", ".css", *SCRIPTS)
 HASHES = (".sh", ".cmake", ".toml", ".yml", ".yaml", "CMakeLists.txt", "Containerfile", "/driver")
 GENERATED = re.compile(
-    r"^(tests/golden|bench/results)/|^bindings/rust/lapwing-sys/src/bindings\.rs$")
+    r"^(tests/golden|bench/results)/|^docs/reference/commands\.md$"
+    r"|^bindings/rust/lapwing-sys/src/bindings\.rs$")
 TESTS = re.compile(r"(^|/)(tests?|testing|conformance|fuzz|bench)/|_test\.|_fuzz\.|\.test\.")
 PACKAGES = re.compile(
     r"^bindings/(python/src/lapwing|rust/lapwing(-sys)?/src|(java|kotlin)/src/main"
