@@ -71,4 +71,18 @@ def links_lead_somewhere(tree):
                     yield source.finding(line, f"{target}: {page} has no heading #{anchor}")
 
 
-RULES = [links_lead_somewhere]
+def pages_are_listed(tree):
+    """docs/index.md links to every page of docs/, and the README of the decisions to each decision."""
+    for index, pages in (("docs/index.md", r"docs/(?!explanation/adr/\d).+\.md"),
+                         ("docs/explanation/adr/README.md", r"docs/explanation/adr/\d.+\.md")):
+        if index not in tree:
+            continue
+        folder = posixpath.dirname(index)
+        linked = {posixpath.normpath(posixpath.join(folder, target.partition("#")[0]))
+                  for _, target in _targets(tree[index]) if target}
+        for source in tree:
+            if re.fullmatch(pages, source.path) and source.path not in {index, *linked}:
+                yield tree[index].finding(1, f"{source.path} is not listed")
+
+
+RULES = [links_lead_somewhere, pages_are_listed]

@@ -336,6 +336,16 @@ CASES = {
             {"a.md": "[x][b]\n\n[b]: nowhere.md\n"},
         ],
     ),
+    link.pages_are_listed: (
+        [
+            {"docs/index.md": "[a](a.md#x)\n", "docs/a.md": "# X\n", "README.md": "# A\n"},
+            {"docs/explanation/adr/README.md": "[1](0001-a.md)\n", "docs/explanation/adr/0001-a.md": "# 1. A\n"},
+        ],
+        [
+            {"docs/index.md": "[a](a.md)\n", "docs/b/c.md": "# X\n"},
+            {"docs/explanation/adr/README.md": "# A\n", "docs/explanation/adr/0001-a.md": "# 1. A\n"},
+        ],
+    ),
     text.file_names: (
         [{"bus/ring_file.h": HEADER}],
         [
