@@ -1,12 +1,13 @@
-// What all protocols over shared memory use: an atomic access to a word, a loop over words, and the
-// pauses of whoever polls. The protocols that use
-// them, each with its argument: slot_words.h, attention_word.h and channel_words.h beside this file,
-// proto/ring_words.h and proto/thread_words.h. Nothing else touches an atomic; tests/house_rules
-// checks that, and tests/model runs all protocols and their wrong variants under a C11 memory-model
-// checker.
+// The tools of all protocols over shared memory: atomic access to a word, a loop over words, and
+// pauses for a thread that polls.
 //
-// Thread safety: the store_ functions of those files belong to the one thread that owns the word;
-// every load_ may run in any thread of any process that maps the word, read-only mappings included.
+// These files contain the protocols, each with its proof: slot_words.h, attention_word.h and
+// channel_words.h beside this file, proto/ring_words.h and proto/thread_words.h. No other file may
+// use an atomic; tests/house_rules checks this. tests/model runs all protocols and their wrong
+// variants under a C11 memory-model checker.
+//
+// Thread safety: only the thread that owns a word may call the store_ functions of those files.
+// The load_ functions may run in any thread of any process that maps the word, even read-only.
 #pragma once
 
 #if defined(__x86_64__)
@@ -33,7 +34,7 @@ static_assert(std::atomic_ref<Word>::is_always_lock_free);
 
 }  // namespace detail
 
-// Calls move(0) … move(count - 1): without a loop where the compiler knows the count.
+// Calls move(0) … move(count - 1), without a loop if the compiler knows the count.
 template <typename Move>
 [[gnu::always_inline]] inline void for_each_word(std::size_t count, const Move& move) {
   if (__builtin_constant_p(count)) {
@@ -45,13 +46,14 @@ template <typename Move>
 }
 
 inline constexpr std::size_t kWordPairBytes = 2 * sizeof(Word);
-// Copies two words that nobody reads yet, both aligned to their size. Loaded one by one, since a
-// load of both would wait for stores of single words just before it; stored in one go where that can
-// be, since lines that another core has are waited for store by store (bench/LOG.md).
+// Copies two words, aligned to the size of both, that no other thread reads yet. It loads them one
+// by one, because a load of both would wait for recent stores of single words. It stores both in
+// one instruction if possible, because each store to a line of another core has to wait
+// (bench/LOG.md).
 [[gnu::always_inline]] inline void copy_word_pair(std::byte* to, const std::byte* from) {
 #if defined(__x86_64__)
-  // As bytes: the user may have written values of any type there, and the compiler would move such
-  // a store behind a load of a Word.
+  // Loads bytes: the user may have stored values of any type, and the compiler may move such a
+  // store behind a load of a Word.
   using WordBytes = const std::byte[sizeof(Word)];
   __m128i pair;
   asm("{movq %1, %0|movq %0, %1}" : "=x"(pair) : "m"(*reinterpret_cast<WordBytes*>(from)));
@@ -68,7 +70,7 @@ inline constexpr std::size_t kWordPairBytes = 2 * sizeof(Word);
 #endif
 }
 
-// Asks for a line that will be written.
+// Prefetches a line that will be written.
 inline void prefetch_to_write(const void* line) {
 #if defined(__x86_64__)
   asm volatile("prefetchw %0" ::"m"(*static_cast<const char*>(line)));  // gcc makes it a read
@@ -77,7 +79,7 @@ inline void prefetch_to_write(const void* line) {
 #endif
 }
 
-// The pause that belongs into every spin: without it the shared line itself moves slower.
+// The pause for every turn of a spin. Without it, the shared line itself moves more slowly.
 inline void spin_pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -86,13 +88,13 @@ inline void spin_pause() {
 #endif
 }
 
-// A reader that has taken a run of records and caught up lets a busy writer get ahead: taking each
-// line while it is written slows both of them down. About a microsecond at least.
+// Pauses for about a microsecond or more, so that a busy writer gets ahead. A reader calls it after
+// a run of records: reading each line while it is written slows down both sides.
 inline constexpr std::uint64_t kPausesMin = 32;
 inline void fall_behind(std::uint64_t pauses = kPausesMin) {
   for (std::uint64_t i = 0; i < pauses; ++i) spin_pause();
 }
-// Records or messages that make a run: not while they trickle.
+// Records or messages in a row that count as a run. Single ones do not.
 inline constexpr std::uint64_t kRunMin = 16;
 
 }  // namespace lapwing

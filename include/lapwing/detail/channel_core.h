@@ -1,8 +1,8 @@
-// The hot half of one side of a channel (channel/side.h is the other): what the
-// operations of producer and consumer do when nothing is to be waited for. It stands here so that
-// the caller's compiler sees it. Not for users.
+// The fast path of one side of a channel: operations of producer and consumer that need not wait.
+// It is in a header so that the caller's compiler can inline it; channel/side.h is the rest. Not
+// for users.
 //
-// Thread safety: as the end of the channel that owns it.
+// Thread safety: that of the channel end that owns it.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace lapwing {
 
-inline constexpr std::uint32_t kSpinsPerClock = 64;    // a clock costs as much as some looks
-inline constexpr std::uint32_t kSpinTurns = 31;        // of so many spins, before a wait sleeps
-inline constexpr std::uint32_t kCallsPerClock = 1024;  // of operations that do not wait
+inline constexpr std::uint32_t kSpinsPerClock = 64;    // reading the clock costs several polls
+inline constexpr std::uint32_t kSpinTurns = 31;        // turns of so many spins before a sleep
+inline constexpr std::uint32_t kCallsPerClock = 1024;  // operations that do not wait
 
-// One more of what `tally`, an own word, counts.
+// Increments `tally`, a word of this side.
 inline void count_one(PaddedWord& tally) {
   store_tally(tally, load_tally(tally.value) + 1);
 }
@@ -32,13 +32,13 @@ class ChannelCore {
 
   ChannelWords& own_words() const { return own_words_; }
   Errc end() const { return end_; }
-  // The end as the answer to an operation.
+  // The error of an operation on a side that has ended.
   Errc ended();
-  // The object that has this side, wherever it is moved to.
+  // Sets the object that owns this side. An object that is moved calls it again.
   void held_by(ChannelEnd* holder) { holder_ = holder; }
 
-  // The first step of every operation: kOk, or why there is nothing to be done. Now and then looks
-  // whether the other side is still there.
+  // The first step of every operation: kOk, or the error that the operation returns. Once in
+  // kCallsPerClock calls it checks whether the peer is still alive.
   [[gnu::always_inline]] Errc enter() {
     if (--calls_until_clock_ == 0) [[unlikely]] {
       if (const Errc looked = look_at_peer(); looked != Errc::kOk) return looked;
@@ -48,7 +48,7 @@ class ChannelCore {
     return Errc::kOk;
   }
 
-  // After something was made visible: wakes the other side if it sleeps.
+  // Wakes the peer if it sleeps. Call it after a store that the peer may wait for.
   [[gnu::always_inline]] void wake_peer() {
     waker_barrier(barrier_);  // N2
     const Word ticket = load_ticket(peer_words_);
@@ -56,8 +56,8 @@ class ChannelCore {
       answer(ticket);  // N3
   }
 
-  // The first part of a wait: spins a little, if at all. Calls `look` until it answers anything but
-  // kWouldBlock. `waits` is the tally of such waits.
+  // The first part of a wait. Depending on the strategy, it spins and calls `look` until that
+  // returns another value than kWouldBlock. `waits` counts these waits.
   template <typename Look>
   [[gnu::always_inline]] Errc spin_first(const Look& look, PaddedWord& waits) {
     count_one(waits);
@@ -65,7 +65,7 @@ class ChannelCore {
     return spin(look);
   }
 
-  // What a look that found nothing means.
+  // The result of a poll that found nothing.
   Errc nothing_there() {
     const bool ended_now = end_ != Errc::kOk && !more_to_see_;
     return ended_now ? ended() : Errc::kWouldBlock;
@@ -77,8 +77,7 @@ class ChannelCore {
       : own_words_(own_words), peer_words_(peer_words), barrier_(barrier), strategy_(strategy) {}
   ~ChannelCore() = default;
 
-  // Never two looks without a pause between them, which would slow the line down that both sides
-  // look at.
+  // Pauses before each poll, because polls without a pause slow down the line that both sides use.
   template <typename Look>
   [[gnu::always_inline]] Errc spin(const Look& look) {
     for (std::uint32_t spins = spins_now(); spins > 0; --spins) {
@@ -93,7 +92,7 @@ class ChannelCore {
                        (strategy_ == WaitStrategy::kBackoff && turns_ < kSpinTurns);
     return spins ? kSpinsPerClock : 0;
   }
-  // What is rarer: channel/side.cc.
+  // Rare steps; defined in channel/side.cc.
   Errc look_at_peer();  // kMisuse: another call waits
   void answer(Word ticket);
 
@@ -102,16 +101,16 @@ class ChannelCore {
   ChannelBarrier barrier_;
   WaitStrategy strategy_;
   std::uint32_t calls_until_clock_ = kCallsPerClock;
-  std::uint32_t turns_ = 0;   // of waiting, in the wait that is under way
-  bool more_to_see_ = false;  // by the last look
-  bool waiting_ = false;      // a call sleeps; calls_until_clock_ is 1, so every other finds it
+  std::uint32_t turns_ = 0;   // turns of the current wait
+  bool more_to_see_ = false;  // the last poll found more
+  bool waiting_ = false;      // a call sleeps; calls_until_clock_ is 1, so all others detect it
   Errc end_ = Errc::kOk;
-  Word ticket_ = 0;    // own: even while awake
-  Word answered_ = 0;  // the last of the peer's tickets that was answered
+  Word ticket_ = 0;    // own ticket: even while awake
+  Word answered_ = 0;  // the peer's last ticket that was answered
   ChannelEnd* holder_ = nullptr;
 };
 
-// Deletes the whole side; not in a forked child.
+// Deletes the whole side. Does nothing in a forked child.
 struct DeleteChannelSide {
   void operator()(ChannelCore* core) const;
 };

@@ -1,7 +1,7 @@
-// What producer, consumer and duplex have in common: one side of a channel. Not for users: their
-// own headers say what each public function does.
+// The common part of producer, consumer and duplex: one side of a channel. Not for users; the
+// headers of the three classes document each public function.
 //
-// Thread safety: as its side. An end that was moved from answers kMisuse to everything.
+// Thread safety: that of its side. All calls of an end that was moved from return kMisuse.
 #pragma once
 
 #include <cstddef>
@@ -37,20 +37,21 @@ class ChannelEnd {
   }
   ~ChannelEnd() = default;
 
-  // The first step of every operation: kOk, or why there is nothing to be done.
+  // The first step of every operation: kOk, or the error that the operation returns.
   [[gnu::always_inline]] Errc enter() {
     if (side_ == nullptr) [[unlikely]]
       return Errc::kMisuse;
     return side_->enter();
   }
-  // The same where a peer that has ended is no reason not to read what it had sent.
+  // The same for reads, which are possible after the peer has ended.
   [[gnu::always_inline]] Errc enter_to_read() {
     const Errc entered = enter();
     const bool readable = entered == Errc::kClosed || entered == Errc::kPeerGone;
     return readable ? Errc::kOk : entered;
   }
 
-  // What an operation that completes another one asks: where it is not, enter() says why.
+  // Whether an operation that completes another one may continue. If not, enter() returns the
+  // error.
   bool is_open() const { return side_ != nullptr && side_->end() == Errc::kOk; }
 
   ChannelCore& core() { return *side_; }
@@ -62,16 +63,16 @@ class ChannelEnd {
   FrameWriter make_writer();
   FrameReader make_reader();
 
-  // What both kinds of sender answer to a message above the maximum.
+  // The error of both kinds of sender if a message is too large.
   Errc too_large(std::size_t size, std::uint32_t message_bytes_max);
 
  private:
-  // A wait set knows the side, which stays where it is, and by it the object.
+  // A wait set refers to the side, which does not move, and through it to this object.
   void hold() {
     if (side_ != nullptr) side_->held_by(this);
   }
   const ChannelSide& side() const;
-  ChannelHandle side_;  // null: moved from
+  ChannelHandle side_;  // null: this end was moved from
 };
 
 }  // namespace lapwing

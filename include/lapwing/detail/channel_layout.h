@@ -1,5 +1,5 @@
-// The memory files of a channel, byte for byte. No behaviour; the protocol over them is part 4 of
-// lapwing/detail/channel_words.h, the document is docs/explanation/channel-protocol.md.
+// The memory files of a channel, byte for byte, without behaviour. lapwing/detail/channel_words.h
+// is the protocol over them, and docs/explanation/channel-protocol.md the document.
 //
 // Each side of a channel owns one sealed file in memory, which the other maps read-only:
 //
@@ -8,11 +8,11 @@
 //   page 2 on   data           `capacity` bytes of frames that the owner sends; none if it only
 //                              receives
 //
-// A position counts bytes from the beginning of the connection and never wraps; the frame at position
-// p is at offset p mod capacity. A frame begins with a head of 8 bytes (see FrameKind). The store of
-// the head makes the frame visible. The payload is at payload_offset, or at 8 if that makes the frame
-// fit into one line. A frame is rounded up to a multiple of kFrameAlign, and never crosses the end of the data: what is
-// left there is skipped by a frame of padding.
+// A position counts bytes from the beginning of the connection and never wraps; the frame at
+// position p is at offset p mod capacity. A frame begins with a head of 8 bytes (see FrameKind).
+// The store of the head makes the frame visible. The payload is at payload_offset, or at 8 if the
+// frame then fits into one line. The size of a frame is rounded up to a multiple of kFrameAlign. No
+// frame crosses the end of the data; a frame of padding covers the rest of the data.
 #pragma once
 
 #include <bit>
@@ -37,7 +37,7 @@ inline constexpr std::uint64_t kChannelCapacityMax = std::uint64_t{1} << 36;
 inline constexpr std::uint32_t kMessageBytesMax = std::uint32_t{1} << 30;
 inline constexpr std::uint32_t kCallWindowMax = 4096;  // calls that one side may have unanswered
 
-// What a frame's head says:
+// The head of a frame:
 //
 //   bits  0 to 31  type, the user's; 0 in padding
 //   bits 32 to 39  bytes of payload of a short message; else 0
@@ -62,11 +62,11 @@ enum class CallKind : std::uint32_t {
   kCall = 2,        // a request
   kReply = 3,       // to the call of the same number
   kErrorReply = 4,  // the same: the payload is a text, `code` the server's
-  kCancel = 5,      // nobody waits for the reply any more; it is still to be given
+  kCancel = 5,      // the caller no longer waits for the reply, which must still be sent
 };
 
-// A call's number is a serial number, from 1 on, times the callee's window, plus the call's place
-// in that window. No two unanswered calls have the same place, and no number is used twice.
+// A call's number is a serial number, from 1 on, times the callee's window, plus the call's slot in
+// that window. No two unanswered calls have the same slot, and no number is used twice.
 constexpr std::uint64_t call_number(std::uint64_t serial, std::uint32_t window,
                                     std::uint32_t place) {
   return serial * window + place;
@@ -75,7 +75,7 @@ constexpr std::uint32_t call_place(std::uint64_t call, std::uint32_t window) {
   return static_cast<std::uint32_t>(call % window);
 }
 
-// In a duplex each message has one at kCallHeadOffset.
+// Each message of a duplex has one at kCallHeadOffset.
 struct CallHead {
   std::uint64_t call;  // the caller's number of the call (call_number); 0 for kOneWay
   CallKind kind;
@@ -92,7 +92,7 @@ constexpr std::uint32_t short_bytes_max(std::uint32_t payload_offset) {
   return static_cast<std::uint32_t>(kFrameAlign) - at;
 }
 
-// Bytes of the frame of a long message, one whose claim was of more than short_bytes_max().
+// Bytes of the frame of a long message, whose claim was larger than short_bytes_max().
 constexpr std::uint64_t long_frame_bytes(std::uint64_t size, std::uint32_t payload_offset) {
   return (payload_offset + size + kFrameAlign - 1) / kFrameAlign * kFrameAlign;
 }
@@ -103,8 +103,8 @@ constexpr std::uint64_t message_frame_bytes(std::uint64_t size, std::uint32_t pa
                                                  : long_frame_bytes(size, payload_offset);
 }
 
-// The least data in which a message of `message_bytes_max` always becomes sendable: a frame of that
-// size and the padding before it, which is shorter than the frame.
+// The smallest capacity that always gets room for a message of `message_bytes_max`. It holds a
+// frame of that size and the padding before it, which is shorter than the frame.
 constexpr std::uint64_t channel_capacity_for(std::uint64_t message_bytes_max,
                                              std::uint32_t payload_offset) {
   const std::uint64_t needed = 2 * message_frame_bytes(message_bytes_max, payload_offset);
@@ -179,8 +179,8 @@ constexpr const char* name_of(ChannelState state) {
   return detail::name_in(kNames, state);
 }
 
-// How far one direction has come, as the owner of the words last said. On one line, so that the
-// count costs nothing beside the position.
+// The progress of one direction, as the owner of the words last stored it. Both values are on one
+// line, so the count costs nothing beside the position.
 struct alignas(kWordStride) ChannelProgress {
   std::uint64_t position;
   std::uint64_t messages;
@@ -190,8 +190,8 @@ static_assert(sizeof(ChannelProgress) == kWordStride);
 static_assert(offsetof(ChannelProgress, messages) == 8);
 
 struct ChannelWords {
-  ChannelProgress sent;      // committed by the owner; for `lapwing info`, no one relies on it
-  ChannelProgress received;  // released by the owner: below it, the other side may write again
+  ChannelProgress sent;      // committed by the owner; only for `lapwing info`
+  ChannelProgress received;  // released by the owner; below it, the other side may write again
   PaddedWord ticket;         // odd: the owner sleeps, or is about to; a new one for each sleep
   PaddedWord state;          // ChannelState
   PaddedWord taken;          // one-way messages that the owner's application has taken (duplex)

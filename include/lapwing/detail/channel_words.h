@@ -9,20 +9,26 @@
 //     C2 head of q = the next lap relaxed       D3 received = q  release
 //     C3 head of p            release
 //
-// A frame is whole: D1 reads C3, so C1 happens before D2; its type, kind and short size are in the
-// word that D1 read. It is not older: a head of the lap before has another lap. It is not overwritten:
-// C0 reads D3, so D2 happens before the C1 of the next lap. Padding is a frame without payload whose
-// successor's head is stored first, and so are the heads of a batch but the first: C3 of the first
-// makes all of them visible at once.
+// - A frame is whole: D1 reads C3, so C1 happens before D2. Its type, kind and short size are in
+//   the word that D1 read.
+// - It is not older: a head of the previous lap contains another lap.
+// - It is not overwritten: C0 reads D3, so D2 happens before the C1 of the next lap.
 //
-// C2 is for payloads: one may hold, where q's head will be, a word with q's lap. It is done where a
-// long message was claimed at most a lap before q (also if it was aborted, or committed with fewer
-// bytes), and only if that word has q's lap. Elsewhere the first word of q's line is a head of the lap
-// before: every line begins with a head in each lap in which no long message covers it and no padding
-// skips it, and padding ends where a long message begins. A word that is older than one lap, so that
-// the lap's 22 bits could be the same, is therefore always looked at. Memory that was never written
-// has lap 0, and the first lap is 1. The load is what makes C2 cost: it asks for a line that the
-// consumer has read, right before it is written.
+// Padding is a frame without payload. The head of its successor is stored first. In a batch, all
+// heads but the first are stored first. C3 of the first head then makes all of them visible at
+// once.
+//
+// C2 is necessary because a payload may contain a word with q's lap at the place of q's head. C2
+// stores only if that word has q's lap. It checks only if a long message was claimed at most a lap
+// before q, even if that claim was aborted or committed with fewer bytes.
+//
+// Elsewhere the first word of q's line is a head of the previous lap. Every line begins with a head
+// in each lap in which no long message covers it and no padding skips it. Padding ends where a long
+// message begins. So C2 checks every word that is older than one lap, whose 22 bits of lap could be
+// the same. Memory that was never written has lap 0, and the first lap is 1.
+//
+// The load is the cost of C2: it fetches a line that the consumer has read, right before it is
+// written.
 #pragma once
 
 #include <atomic>
@@ -43,22 +49,23 @@ class FrameHeads {
       : capacity_(capacity),
         shift_(kHeadLapShift - static_cast<unsigned>(std::countr_zero(capacity))) {}
 
-  // Of the frame at p. `short_bytes` is 0 where the kind is not a short one.
+  // The head of the frame at p. `short_bytes` is 0 if the kind is not a short one.
   [[nodiscard]] constexpr Word at(ChannelPosition p, FrameKind kind, std::uint32_t short_bytes,
                                   std::uint32_t type) const {
     return lap_of(p) | static_cast<Word>(kind) << kHeadKindShift |
            static_cast<Word>(short_bytes) << kHeadSizeShift | type;
   }
-  // Whether that is the head of a frame at p.
+  // Whether `head` is the head of a frame at p.
   [[nodiscard]] constexpr bool is_at(Word head, ChannelPosition p) const {
     return (head ^ shifted(p)) >> kHeadLapShift == 0;
   }
-  // What C2 stores at q: the next lap. Not the one before, for which the consumer may wait at that
-  // place: a batch that fills the ring leads to where its first head is held back.
+  // The word that C2 stores at q: the next lap. The previous lap would be wrong, because the
+  // consumer may wait for it there: a batch that fills the ring ends where its first head is held
+  // back.
   [[nodiscard]] constexpr Word none_at(ChannelPosition q) const { return lap_of(q + capacity_); }
 
  private:
-  // p / capacity + 1 from the lap's bit on, and the offset below.
+  // p / capacity + 1 in the bits of the lap, and the offset below them.
   [[nodiscard]] constexpr Word shifted(ChannelPosition p) const {
     return (p + capacity_) << shift_;
   }
@@ -83,14 +90,14 @@ constexpr std::uint32_t type_of(Word head) {
 
 // The words of a frame, which begins at `frame`.
 inline Word load_frame_head(const std::byte* frame) {
-  // D1, partner C3. Weaker, and D2 may read what was there before the frame.
+  // D1, partner C3. If weaker, D2 may read bytes from before the frame.
   return detail::load(*reinterpret_cast<const Word*>(frame), std::memory_order_acquire);
 }
 inline void store_frame_head(std::byte* frame, Word head) {
-  // C3, partner D1. Weaker, and D1 may see the head before payload and cleared successor are there.
+  // C3, partner D1. If weaker, D1 may see the head before the payload and the cleared successor.
   detail::store(*reinterpret_cast<Word*>(frame), head, std::memory_order_release);
 }
-// C2. The word is the producer's own, so it reads what it wrote last; C3 orders the clearing.
+// C2. The producer owns the word, so it reads its own last value. C3 orders the store.
 inline void clear_false_head(std::byte* frame, const FrameHeads& heads, ChannelPosition q) {
   Word& head = *reinterpret_cast<Word*>(frame);
   if (heads.is_at(detail::load(head, std::memory_order_relaxed), q)) {
@@ -98,8 +105,8 @@ inline void clear_false_head(std::byte* frame, const FrameHeads& heads, ChannelP
   }
 }
 
-// C1 of a short message: all behind the second word, and that word, too, of FrameKind::kShortPacked.
-// `line` is the frame as it was put together elsewhere.
+// C1 of a short message: all words from the third on, and the second word of
+// FrameKind::kShortPacked. `line` is the frame as it was assembled in private memory.
 inline void store_short_payload(std::byte* frame, const std::byte* line, FrameKind kind) {
   if (kind == FrameKind::kShortPacked) {
     const Word second =
@@ -120,7 +127,7 @@ inline Word load_long_bytes(const std::byte* frame) {
   return detail::load(reinterpret_cast<const Word*>(frame)[1], std::memory_order_relaxed);
 }
 
-// D3, partner C0. Weaker, and the producer may write over what the consumer still reads.
+// D3, partner C0. If weaker, the producer may overwrite bytes that the consumer still reads.
 inline void store_received(ChannelWords& own, ChannelPosition position, std::uint64_t messages) {
   detail::store(own.received.messages, messages, std::memory_order_relaxed);
   detail::store(own.received.position, position, std::memory_order_release);
@@ -128,13 +135,13 @@ inline void store_received(ChannelWords& own, ChannelPosition position, std::uin
 inline ChannelPosition load_received(const ChannelWords& peer) {  // C0, partner D3
   return detail::load(peer.received.position, std::memory_order_acquire);
 }
-// For people: no one relies on it, so nothing is ordered by it.
+// Only for display, so it orders nothing.
 inline void store_sent(ChannelWords& own, ChannelPosition position, std::uint64_t messages) {
   detail::store(own.sent.messages, messages, std::memory_order_relaxed);
   detail::store(own.sent.position, position, std::memory_order_relaxed);
 }
 
-// Partner load_channel_state. Whoever sees it closed sees all that was committed before.
+// Partner load_channel_state. A peer that sees kClosed also sees everything committed before it.
 inline void store_channel_state(ChannelWords& own, ChannelState state) {
   detail::store(own.state.value, static_cast<Word>(state), std::memory_order_release);
 }
@@ -142,7 +149,7 @@ inline ChannelState load_channel_state(const ChannelWords& peer) {
   return static_cast<ChannelState>(detail::load(peer.state.value, std::memory_order_acquire));
 }
 
-// A word on page 1 whose owner counts and whose reader only looks.
+// A counter on page 1. Only its owner writes it.
 inline void store_tally(PaddedWord& own, Word value) {
   detail::store(own.value, value, std::memory_order_relaxed);
 }
@@ -150,21 +157,23 @@ inline Word load_tally(const Word& peer) {
   return detail::load(peer, std::memory_order_relaxed);
 }
 
-// Parking. A sleeper waits on the socket for a packet, which stays there until it is taken, so what
-// must not happen is that none is sent:
+// Parking. A sleeper waits for a packet on the socket. A packet stays there until it is taken, so
+// the only danger is that no packet is sent:
 //
 //     sleeper                                   waker
 //     T1 own ticket = odd, never used           N1 the stamp (C3), received (D3), or `taken`
 //     T2 barrier                                N2 barrier
-//     T3 look again; it came: ticket = even     N3 peer's ticket is odd and not the last answered:
+//     T3 check again; found: ticket = even      N3 peer's ticket is odd and not the last answered:
 //     T4 poll the socket                           note it as answered, send the packet
 //
-// If T3 missed N1, the barriers order T1 before N3: N3 sees the ticket and sends, once a ticket,
-// and perhaps late, for what was taken long ago. Then T3 looks in vain, and the next sleep needs a
-// new ticket. So packets are taken after T4 and before T1, never between; T3 looks at all there is.
+// If T3 missed N1, the barriers order T1 before N3. N3 then sees the ticket and sends a packet, one
+// for each ticket. The packet may be late, for something that was taken long ago. Then T3 finds
+// nothing, and the next sleep needs a new ticket. So packets are taken after T4 and before T1,
+// never between them. T3 checks everything that the side waits for.
 //
-// Where both processes have registered for it, T2 is membarrier(GLOBAL_EXPEDITED), which makes the
-// waker execute a barrier wherever it is, and N2 holds only the compiler; else both are fences.
+// If both processes are registered for it, T2 is membarrier(GLOBAL_EXPEDITED), which makes the
+// waker execute a barrier at its current instruction, and N2 is only a compiler barrier. Otherwise
+// both are fences.
 enum class ChannelBarrier : std::uint32_t { kFences = 1, kMembarrier = 2 };
 
 inline void store_ticket(ChannelWords& own, Word ticket) {  // T1

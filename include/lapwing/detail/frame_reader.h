@@ -1,11 +1,11 @@
 // Reads messages from one direction of a channel: the consumer's half of the frame protocol
 // (lapwing/detail/channel_words.h), without sockets and without waiting.
 //
-// The memory is the producer's, and the producer may be hostile: each word is copied once, and only
-// a copy that was checked is used. A payload that is borrowed can still change while it is read;
-// whoever must validate one copies it first.
+// The memory belongs to the producer, which may be hostile. Each word is copied once, and only the
+// checked copy is used. A borrowed payload can still change while it is read. To validate a
+// payload, copy it first.
 //
-// Thread safety: one thread. Owns nothing: the memory outlives it.
+// Thread safety: one thread. Owns nothing; the memory must outlive it.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class FrameReader {
   enum class Look {
     kMessage,
     kEmpty,
-    kCorrupt,  // no correct producer leaves such a frame
+    kCorrupt,  // no correct producer writes such a frame
   };
 
   FrameReader() = default;
@@ -80,16 +80,16 @@ class FrameReader {
     message.payload = {frame + at, size};
     message.type = type_of(head);
     message.end = from + bytes;
-    // More than the ring holds cannot be there: a producer that writes over what is not released.
+    // Only a faulty producer writes over messages that are not released.
     return message.end - position_ <= capacity_ ? Look::kMessage : Look::kCorrupt;
   }
 
-  // Where the CallHead of a message stands, in a duplex: the producer's memory, as is the payload.
+  // The CallHead of a message of a duplex, in the producer's memory.
   const std::byte* call_head(const Message& message) const {
     return message.payload.data() - payload_offset_ + kCallHeadOffset;
   }
 
-  // Gives everything up to `end`, `count` messages, back to the producer.
+  // Releases everything up to `end`, `count` messages.
   [[gnu::always_inline]] void release(ChannelPosition end, std::uint64_t count) {
     position_ = end;
     messages_ += count;
@@ -97,15 +97,15 @@ class FrameReader {
   }
 
  private:
-  static constexpr Word kNoHead = 0;  // of no long message
+  static constexpr Word kNoHead = 0;  // not a head of a long message
 
-  // Of short messages of one kind. bytes_end is 0 for a kind that is not in this channel.
+  // The form of short messages of one kind. bytes_end is 0 if the channel does not have the kind.
   struct ShortForm {
     std::uint32_t payload_offset = 0;
     std::uint32_t bytes_end = 0;  // one more than their largest payload
   };
 
-  // The head of the long message that must be behind padding at `from`; kNoHead: it is not there.
+  // The head of the long message that must follow padding at `from`, or kNoHead if there is none.
   [[gnu::noinline]] Word head_behind_padding(ChannelPosition from) const {
     if ((from & (capacity_ - 1)) == 0) return kNoHead;
     const Word head = load_frame_head(data_);  // it is stored first
@@ -120,7 +120,7 @@ class FrameReader {
   std::uint32_t payload_offset_ = 0;
   FrameHeads heads_;
   ShortForm short_[2];
-  ChannelPosition position_ = 0;  // of the first frame that is not released
+  ChannelPosition position_ = 0;  // first frame that is not released
   std::uint64_t messages_ = 0;    // released
 };
 

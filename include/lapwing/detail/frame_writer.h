@@ -1,21 +1,21 @@
 // Writes messages into one direction of a channel: the producer's half of the frame protocol
 // (lapwing/detail/channel_words.h), without sockets and without waiting.
 //
-// Thread safety: one thread. The memory is not its own, and outlives it.
+// Thread safety: one thread. Does not own the memory, which must outlive it.
 //
 // Invariants
-//  1. visible() <= position_ <= received_ + capacity. What lies from visible() on is staged:
-//     written, and hidden from the consumer by the one head that is missing, that at visible().
+//  1. visible() <= position_ <= received_ + capacity. Frames from visible() on are staged: written,
+//     but hidden from the consumer, because the head at visible() is missing.
 //  2. The word that the consumer loads next is not a valid head of that position.
-//  3. A claim alone moves nothing: an abort leaves no trace but garbage where nobody looks.
+//  3. A claim alone moves nothing. An abort leaves only garbage, which the consumer never reads.
 //
-// A short message, whose frame is one cache line, is put together in a line of the writer's own and
-// stored in one go: the consumer looks at the line in the ring all the while, and each word that is
-// written there by itself may have to fetch it back.
+// A short message, whose frame is one cache line, is assembled in a private line and stored at
+// once. The consumer polls the line in the ring all the time. If words were stored one by one, each
+// store might have to fetch the line back.
 //
-// Each store counts. Where the consumer is close behind, every line that is written is in its cache,
-// and what limits the rate is how many lines are asked for at a time: those whose stores fit into
-// the processor's queue (bench/LOG.md).
+// The number of stores matters. If the consumer is close behind, its cache has every line that is
+// written. The rate then depends on the number of lines in flight, which is limited by the stores
+// that fit into the processor's queue (bench/LOG.md).
 #pragma once
 
 #include <algorithm>
@@ -35,11 +35,11 @@ class FrameWriter {
   enum class Room {
     kYes,
     kFull,     // until the consumer has released more
-    kCorrupt,  // the consumer's position is none that it can have
+    kCorrupt,  // the consumer's position is impossible
   };
 
   FrameWriter() = default;
-  // `header` is the owner's: capacity, largest message, payload offset.
+  // `header` contains capacity, largest message and payload offset of the owner.
   FrameWriter(std::byte* data, const ChannelHeader& header, ChannelWords& own,
               const ChannelWords& peer)
       : data_(data),
@@ -60,13 +60,13 @@ class FrameWriter {
   bool has_claim_of(std::size_t bytes) const { return bytes < claim_end_; }
   std::uint32_t claim_bytes() const { return claim_end_ == 0 ? 0 : claim_end_ - 1; }
   bool has_staged() const { return staged_bytes_ != 0; }
-  // Of the next frame.
+  // Position of the next frame.
   ChannelPosition position() const { return position_; }
-  // Staged or visible.
+  // Number of messages, staged or visible.
   std::uint64_t messages() const { return messages_; }
 
-  // Room for a message of `size` bytes, at most message_bytes_max(). Claiming again moves the
-  // claim; without room the one before stays.
+  // Claims room for a message of `size` bytes, at most message_bytes_max(). A new claim replaces
+  // the one before; if there is no room, that one stays.
   [[gnu::always_inline]] Room claim(std::uint32_t size) {
     ChannelPosition at = position_;
     std::uint64_t bytes = kFrameAlign;
@@ -93,18 +93,18 @@ class FrameWriter {
     return Room::kYes;
   }
 
-  // Where short messages are put together.
+  // The private line in which short messages are assembled.
   std::span<const std::byte> line() const { return line_->bytes; }
-  // What was claimed, to be written.
+  // The claimed memory, to be written.
   std::span<std::byte> payload() const {
     const bool is_packed = claim_kind() == FrameKind::kShortPacked;
     return {claim_frame() + (is_packed ? kPayloadOffsetShort : payload_offset_), claim_bytes()};
   }
-  // Where a duplex has its CallHead.
+  // The place of a duplex's CallHead.
   std::byte* call_head() const { return claim_frame() + kCallHeadOffset; }
 
   void abort() { claim_end_ = 0; }
-  // Sets the claim aside, and takes it up again.
+  // Suspends the claim, and resumes it.
   std::uint32_t put_claim_aside() { return std::exchange(claim_end_, 0); }
   void take_claim_up(std::uint32_t aside) { claim_end_ = aside; }
 
@@ -129,7 +129,7 @@ class FrameWriter {
     claim_end_ = 0;
   }
 
-  // Makes everything staged visible at once; something is staged.
+  // Makes everything staged visible at once. Precondition: has_staged().
   [[gnu::always_inline]] void publish() {
     const ChannelPosition from = visible();
     store_frame_head(frame_at(from), first_head_);  // C3
@@ -141,7 +141,7 @@ class FrameWriter {
   [[gnu::always_inline]] void commit(std::uint32_t actual, std::uint32_t type) {
     const ChannelPosition at = position_;
     const bool is_long = long_claim_ != nullptr;
-    if (has_staged() || (is_long && long_claim_at_ != at)) [[unlikely]] {  // or padding leads to it
+    if (has_staged() || (is_long && long_claim_at_ != at)) [[unlikely]] {  // or it needs padding
       stage(actual, type);
       return publish();
     }
@@ -160,14 +160,14 @@ class FrameWriter {
     return room == Room::kYes && received_ != visible() ? Room::kFull : room;
   }
 
-  // Whether the consumer has released everything before `end`, the end of a message that was sent.
-  // Where it says what cannot be, it has not.
+  // Whether the consumer has released everything before `end`, the end of a sent message. False if
+  // the consumer's position is impossible.
   bool has_released(ChannelPosition end) const {
     const ChannelPosition received = load_received(*peer_);  // C0
     return received >= end && received <= visible();
   }
 
-  // The consumer's position, as last seen: what it said when it was found corrupt.
+  // The consumer's last loaded position. After kCorrupt it is the impossible one.
   ChannelPosition received() const { return received_; }
 
  private:
@@ -178,7 +178,7 @@ class FrameWriter {
     std::byte bytes[kFrameAlign] = {};
   };
 
-  // Of the first frame that is not visible.
+  // Position of the first frame that is not visible.
   ChannelPosition visible() const { return position_ - staged_bytes_; }
   std::byte* claim_frame() const { return long_claim_ != nullptr ? long_claim_ : line_->bytes; }
   std::byte* frame_at(ChannelPosition position) const { return data_ + (position & mask_); }
@@ -229,18 +229,18 @@ class FrameWriter {
   FrameHeads heads_;
   std::uint32_t line_bytes_max_ = 0;   // payload of a frame of one line, at payload_offset_
   std::uint32_t short_bytes_max_ = 0;  // and, in a packed channel, at kPayloadOffsetShort
-  std::unique_ptr<Line> line_;         // where it is though the writer moves: a claim points there
+  std::unique_ptr<Line> line_;  // on the heap, because claims point to it if the writer moves
 
-  ChannelPosition position_ = 0;    // of the next frame
-  std::uint64_t staged_bytes_ = 0;  // before it
-  Word first_head_ = 0;             // of the first staged frame
+  ChannelPosition position_ = 0;    // next frame
+  std::uint64_t staged_bytes_ = 0;  // bytes before it
+  Word first_head_ = 0;             // head of the first staged frame
   std::uint64_t messages_ = 0;      // staged or visible
-  ChannelPosition limit_ = 0;       // no frame ends beyond it; received_ + capacity
-  ChannelPosition received_ = 0;    // by the consumer, as last seen
+  ChannelPosition limit_ = 0;       // received_ + capacity; no frame ends beyond it
+  ChannelPosition received_ = 0;    // the consumer's last loaded position
 
   ChannelPosition long_claim_at_ = 0;
   std::byte* long_claim_ = nullptr;  // its frame, in the ring; null: the claim is in *line_
-  std::uint32_t claim_end_ = 0;      // bytes of the claim and one more; 0: there is none
+  std::uint32_t claim_end_ = 0;      // bytes of the claim plus one; 0: there is none
   // C2 is needed before this position: one lap after the largest end of any long claim.
   ChannelPosition look_until_ = 0;
 };

@@ -1,4 +1,4 @@
-// What every memory file that processes share is made of. No behaviour.
+// Constants and words of all memory files that processes share. No behaviour.
 #pragma once
 
 #include <cstddef>
@@ -6,11 +6,11 @@
 
 namespace lapwing {
 
-// Version of everything that two processes share. docs/reference/abi-policy.md says when it is raised.
+// Version of everything that two processes share (docs/reference/abi-policy.md).
 inline constexpr std::uint32_t kAbiVersion = 1;
 inline constexpr std::uint64_t kPageBytes = 4096;
 
-// Adjacent lines are prefetched in pairs, so each word has 128 bytes of its own.
+// Processors prefetch adjacent lines in pairs, so each word has 128 bytes of its own.
 inline constexpr std::size_t kWordStride = 128;
 
 struct alignas(kWordStride) PaddedWord {

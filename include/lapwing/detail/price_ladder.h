@@ -1,13 +1,13 @@
 // The prices of one side of a book: a sorted array whose end is the best price.
 //
-// Why an array: most changes are within a few ticks of the touch. There a price is found by
-// comparing a few neighbours, and one that comes or goes moves a few neighbours; the best is the
-// last element. Far from the touch a price is found by halving, and one that comes or goes there
-// moves every better one (16 bytes each: a thousand of them in the time of one cache miss).
+// Why an array: most changes are within a few ticks of the best price, which is the last element.
+// There a search compares a few neighbours, and an insertion or removal moves a few. Far from the
+// best price, a binary search finds the price, and an insertion or removal moves all better prices.
+// Each takes 16 bytes, and a thousand of them move in the time of one cache miss.
 //
-// A rank orders prices so that the better one is greater, on both sides.
+// A rank orders prices on both sides: the better price has the higher rank.
 //
-// Invariants: ranks rise strictly. No allocation once it has been as long as it gets.
+// Invariants: ranks rise strictly. No allocation after it has reached its largest size.
 // Thread safety: one thread.
 #pragma once
 
@@ -22,14 +22,14 @@ class PriceLadder {
  public:
   struct Rung {
     std::int64_t rank;
-    std::uint32_t level;  // whatever the owner keeps of it
+    std::uint32_t level;  // a number for the owner
   };
 
   std::size_t size() const { return rungs_.size(); }
   // 0 is the best.
   const Rung& operator[](std::size_t index) const { return rungs_[rungs_.size() - 1 - index]; }
 
-  // Where the rank stands if holds() says so, and where it would be inserted if not.
+  // Position of the rank if holds() returns true, else the position at which to insert it.
   std::size_t seek(std::int64_t rank) const {
     std::size_t at = rungs_.size();
     const std::size_t near = at > kNearRungs ? at - kNearRungs : 0;
@@ -53,7 +53,7 @@ class PriceLadder {
   void reserve(std::size_t rungs) { rungs_.reserve(rungs); }
 
  private:
-  static constexpr std::size_t kNearRungs = 32;  // looked at one by one
+  static constexpr std::size_t kNearRungs = 32;  // compared one by one
 
   std::vector<Rung> rungs_;
 };

@@ -1,11 +1,14 @@
-// The time of day for stamps of records: nanoseconds since 1970, UTC, as CLOCK_REALTIME has them,
-// at the cost of reading the processor's time-stamp counter where it ticks evenly.
+// The time of day for stamps of records: CLOCK_REALTIME in ns since 1970, UTC. If the processor's
+// time-stamp counter ticks evenly, a call costs one reading of it.
 //
-// The counter is laid against the clock every 50 ms, so that a stamp follows a clock that is
-// steered, and is late by 50 ms at most where one is set. Between two such looks it is off by some
-// hundred nanoseconds at most. Until the rate is known, for 10 ms, each call looks at counter and
-// clock. Where the counter does not tick evenly (no CPUID bit for an invariant one, a rate that
-// changes or is below 1 GHz, another processor than x86-64), each call asks the clock.
+// The counter is compared with the clock every 50 ms. So a stamp follows a clock that is slewed,
+// and is late by at most 50 ms after the clock was set. Between two comparisons it is off by at
+// most some hundred nanoseconds. For the first 10 ms the rate is not known, and each call reads
+// counter and clock.
+//
+// If the counter does not tick evenly, each call reads the clock. This is the case if the CPUID bit
+// for an invariant counter is not set, if the rate changes or is below 1 GHz, and on other
+// processors than x86-64.
 //
 // Thread safety: one thread.
 #pragma once
@@ -14,28 +17,28 @@
 
 namespace lapwing::detail {
 
-// One moment by the counter and by the clocks.
+// The counter and the clocks at one moment.
 struct ClockLook {
   std::uint64_t ticks = 0;
   std::uint64_t utc_ns = 0;
   std::uint64_t monotonic_ns = 0;
 };
 
-// What UTC is at a tick, for a while after each look.
+// Converts ticks to UTC for some time after each comparison.
 class TickScale {
  public:
-  // Whether utc_ns() is right at `ticks`.
+  // Whether utc_ns() is valid at `ticks`.
   bool covers(std::uint64_t ticks) const { return ticks - anchor_.ticks < valid_ticks_; }
   std::uint64_t utc_ns(std::uint64_t ticks) const {
     return anchor_.utc_ns + (((ticks - anchor_.ticks) * ns_per_tick_) >> 32);
   }
-  // A rate that is out of the question, or another one than before, begins the calibration anew.
+  // Restarts the calibration if the rate is impossible or has changed.
   void add(const ClockLook& look);
 
  private:
   void restart(const ClockLook& look);
 
-  ClockLook anchor_;               // the first look of a calibration, then the last
+  ClockLook anchor_;               // first comparison of a calibration, then the newest one
   std::uint64_t valid_ticks_ = 0;  // from the anchor on; 0: the rate is not known
   std::uint64_t ns_per_tick_ = 0;  // in units of 2^-32
   bool has_anchor_ = false;

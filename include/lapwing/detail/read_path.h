@@ -1,9 +1,9 @@
-// All that a subscriber touches for a record that it takes from the ring, besides the slot: one
-// cache line.
+// One cache line with everything that a subscriber needs, besides the slot, to take a record from
+// the ring.
 //
-// Between two of its calls a subscriber that reads the ring leaves the path open: records below
-// `limit` are taken here and nowhere else, and their count is the difference of `next` and
-// `counted`. Every other call closes it first (subscribers/read_cursor.h).
+// Between two of its calls, a subscriber that reads the ring leaves the path open. Records below
+// `limit` are then taken only here, and `next` - `counted` is their number. Every other call closes
+// the path first (subscribers/read_cursor.h).
 //
 // Thread safety: one thread.
 #pragma once
@@ -19,7 +19,8 @@
 
 namespace lapwing::detail {
 
-// Word by word, as they were loaded: a wider move would wait for the narrower stores before it.
+// Copies word by word, as the words were loaded. A wider move would wait for the narrower stores
+// before it.
 template <typename Record>
 [[gnu::always_inline]] inline void copy_words(Record& record, const Word* words) {
   std::byte* const bytes = reinterpret_cast<std::byte*>(&record);
@@ -37,26 +38,26 @@ struct alignas(64) ReadPath {
   std::uint64_t mask = 0;  // capacity - 1
   std::uint32_t slot_shift = 0;
   std::uint32_t record_bytes = 0;
-  Sequence next = 1;        // to be delivered
+  Sequence next = 1;        // next record to deliver
   Sequence limit = 0;       // 0: closed
   Sequence counted = 1;     // records from here to `next` were taken since the path was opened
-  std::uint32_t looks = 0;  // of a call that waits, before it does anything else
-  std::uint32_t live_within = 0;  // records that may be published beyond what was taken
-  std::byte* place = nullptr;     // for a record that is handed out where it is: a line, or more
+  std::uint32_t looks = 0;  // polls of a waiting call before it does anything else
+  std::uint32_t live_within = 0;  // published records that a live subscriber may not have taken
+  std::byte* place = nullptr;     // memory for a record that is returned in place
 
   const std::byte* slot(Sequence n, unsigned shift) const {
     return slots + (((n - 1) & mask) << shift);
   }
 
-  // Subscriber::live(): the path is open, and the record after those that may be missing is not
-  // published.
+  // Subscriber::live(): the path is open, and at most `live_within` records are published that were
+  // not taken.
   bool is_near_head() const {
     const Sequence beyond = next + live_within;
     return limit != 0 && !slot_is_ready(slot(beyond, slot_shift), beyond);
   }
 
-  // Takes the next record if it is there, or comes within `more_looks`. False: the path is closed,
-  // the records are of another size, or there is none, and `record` is as it was.
+  // Takes the next record if one of up to 1 + `more_looks` polls finds it. Returns false and leaves
+  // `record` as it is if the path is closed, the records have another size, or there is none.
   template <typename Record>
   [[gnu::always_inline]] bool take(Record& record, std::uint32_t more_looks) {
     static_assert(std::is_trivially_copyable_v<Record>);
@@ -75,11 +76,11 @@ struct alignas(64) ReadPath {
     next = n + 1;
     return true;
   }
-  // The same for a size that is known at run time only: record_bytes of `out`, which holds garbage
-  // if there is none.
+  // The same for a size that is known only at run time: writes record_bytes bytes to `out`, which
+  // contains garbage if there is no record.
   bool take_bytes(std::byte* out, std::uint32_t more_looks);
 
-  // Whether look() found the record, at once or after more looks.
+  // Whether look() finds the record in up to 1 + `more_looks` calls.
   template <typename Look>
   [[gnu::always_inline]] static bool look_until(std::uint32_t more_looks, const Look& look) {
     for (;; --more_looks) {

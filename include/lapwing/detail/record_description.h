@@ -1,5 +1,5 @@
-// The description of a record while it compiles: what LAPWING_RECORD makes of a struct's members,
-// and the checks that its static assertions make.
+// The description of a record at compile time, which LAPWING_RECORD makes from a struct's members,
+// and the checks of its static assertions.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -45,9 +45,9 @@ enum class FieldUnit : std::uint32_t {
 enum class FieldRole : std::uint32_t {
   kData = 0,
   kTime = 1,         // the record's time, UTC ns
-  kKey = 2,          // what the record is about; there may be several
+  kKey = 2,          // identifies the subject of the record; there may be several
   kPublishTime = 3,  // UTC ns
-  kSpare = 4,        // bytes of no meaning yet; a later version may use them
+  kSpare = 4,        // unused bytes; a later version may use them
 };
 
 // A name for a value of an enumeration, or for a flag: then `value` is its bit.
@@ -61,7 +61,7 @@ struct FieldDescription {
   std::string_view name;
   FieldType type = FieldType::kBytes;
   std::uint32_t offset = 0;
-  std::uint32_t bytes = 0;  // of one of them
+  std::uint32_t bytes = 0;  // size of one element
   std::uint32_t count = 1;
   bool is_array = false;  // `count` fields, numbered
   FieldUnit unit = FieldUnit::kPlain;
@@ -95,7 +95,7 @@ constexpr bool is_field_name(std::string_view name) {
          std::ranges::all_of(name, [](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
 
-// Of a record; schema_check.cc asserts that they are a ring's.
+// Limits of a record's size. schema_check.cc asserts that they are those of a ring.
 inline constexpr std::size_t kDescribedBytesMin = 8;
 inline constexpr std::size_t kDescribedBytesMax = 4088;
 

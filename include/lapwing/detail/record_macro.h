@@ -1,4 +1,4 @@
-// LAPWING_RECORD and what it expands to.
+// LAPWING_RECORD and its parts.
 #pragma once
 
 #include <array>
@@ -7,9 +7,10 @@
 
 #include "lapwing/detail/record_description.h"
 
-// Describes a struct in the namespace that declares it: its schema's name and version, then each
-// member, alone or in parentheses with what it is: a role (kTime, kKey, kPublishTime, kSpare), a
-// unit (kPrice, kUtcNs, kFlags), an array of lapwing::NamedValue that names its values.
+// Describes a struct, in the namespace that declares it. The arguments are the schema's name, its
+// version, and each member. A member may be in parentheses with a role (kTime, kKey, kPublishTime,
+// kSpare), a unit (kPrice, kUtcNs, kFlags), or an array of lapwing::NamedValue that names its
+// values.
 #define LAPWING_RECORD(Record, schema_name, schema_version, ...)                                 \
   constexpr auto lapwing_record(const Record*) {                                                 \
     using enum ::lapwing::FieldRole;                                                             \

@@ -1,5 +1,5 @@
-// The slot protocol: how one publisher hands a record to any number of readers that it does not
-// know. A slot is a 64-bit stamp and the record as 64-bit words, the last zero-padded.
+// The slot protocol: how one publisher passes a record to any number of readers. It needs no list
+// of them. A slot is a 64-bit stamp and the record as 64-bit words, the last zero-padded.
 //
 //     publisher writes n                        subscriber reads n
 //     W1 stamp  = 2n-1  release                 R1 stamp  acquire         must be 2n or more
@@ -7,16 +7,21 @@
 //     W3 stamp  = 2n    release                 R3 stamp  acquire         must be 2n
 //     W4 head   = n     release
 //
-// Stamps of a slot only grow: where R3 reads 2n, R1, which read 2n or more, read 2n. So one
-// comparison before the copy and one behind it do.
-// Not older: R1 reads W3(n), so every W2(n) happens before R2.
-// Not newer: if R2 read a word of m > n, that W2(m) (release) and R2 (acquire) synchronise. W1(m)
-// comes before W2(m), so R3 must see 2m-1 or later, which is not 2n, and the copy is thrown away.
-// An accepted record is therefore exactly what was published. On x86-64 all of this is plain moves.
-// That much holds with W1 and R3 relaxed. They are release and acquire because a reader that finds
-// itself lapped goes on from there: behind R1 and R3 it must see every head and every `archived`
-// that the publisher saw or stored before W1(m), or it takes a good stamp for damage, or a record
-// that is in the journal for lost.
+// The stamps of a slot only grow. R1 read 2n or more, so if R3 reads 2n, R1 read 2n as well. One
+// comparison before the copy and one after it are therefore enough.
+//
+// - The copy is not older: R1 reads W3(n), so every W2(n) happens before R2.
+// - The copy is not newer: if R2 read a word of m > n, that W2(m) (release) and R2 (acquire)
+//   synchronise. W1(m) is before W2(m), so R3 must see 2m-1 or more. This is not 2n, and the reader
+//   discards the copy.
+//
+// An accepted record is therefore exactly the published one. On x86-64, all accesses are plain
+// moves.
+//
+// This also holds if W1 and R3 are relaxed. They are release and acquire for the reader that is
+// lapped. After R1 and R3 it must see every head and every `archived` that the publisher saw or
+// stored before W1(m). Otherwise it would report a good stamp as damage, or a record that is in the
+// journal as lost.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +37,7 @@ namespace lapwing {
 enum class SlotRead {
   kRecord,  // the copy is exactly record n
   kNotYet,  // record n is not in the slot yet
-  kNewer,   // the slot holds, or is being given, a later record
+  kNewer,   // the slot contains a later record, or one is being written
 };
 
 // The outcome and the stamp that decided it.
@@ -46,7 +51,7 @@ constexpr SlotReadResult judge_stamp(Word stamp, Sequence n) {
   return {SlotRead::kNotYet, stamp};
 }
 
-// A look that only asks whether to look: whoever is told yes reads by load_slot, and its R1 orders.
+// Whether the slot may contain record n. Orders nothing: the R1 of the load that follows does.
 inline bool slot_is_ready(const std::byte* slot, Sequence n) {
   const Word& stamp = *reinterpret_cast<const Word*>(slot);
   return detail::load(stamp, std::memory_order_relaxed) >= ready_stamp(n);
@@ -60,7 +65,7 @@ struct WordMoves {
     for_each_word(bytes / 8, [=](std::size_t i) {
       Word value;
       std::memcpy(&value, record + 8 * i, 8);
-      // W2, partner R2. Weaker, and R2 may read this word while R3 still reads the old stamp.
+      // W2, partner R2. If weaker, R2 may read this word while R3 still reads the old stamp.
       detail::store(words[i], value, std::memory_order_release);
     });
     if (bytes % 8 != 0) {
@@ -74,7 +79,7 @@ struct WordMoves {
   [[gnu::always_inline]] static void load_words(const Word* words, std::byte* record,
                                                 std::size_t bytes) {
     for_each_word(bytes / 8, [=](std::size_t i) {
-      // R2, partner W2(m > n). Weaker, and R3 may be read before this word was.
+      // R2, partner W2(m > n). If weaker, R3 may be read before this word.
       const Word value = detail::load(words[i], std::memory_order_acquire);
       std::memcpy(record + 8 * i, &value, 8);
     });
@@ -85,35 +90,35 @@ struct WordMoves {
   }
 };
 
-// The protocol, given the moves of the words between the stamps: WordMoves, but for a test that
-// pauses in the middle of a record (tests/torture). If the compiler knows record_bytes, it becomes
-// straight-line code; proto/hot_sizes.h lists the sizes that the compiler is told.
+// The protocol. `Moves` copies the words between the stamps: WordMoves, or in tests/torture a
+// variant that pauses in the middle of a record. If the compiler knows record_bytes, the result is
+// straight-line code; proto/hot_sizes.h lists the sizes with such code.
 template <typename Moves>
 struct SlotProtocol {
   // Writes record n into `slot`. Reads exactly `record_bytes` bytes of `record`, at any alignment.
   [[gnu::always_inline]] static void store(std::byte* slot, Sequence n, const std::byte* record,
                                            std::size_t record_bytes) {
     Word* const words = reinterpret_cast<Word*>(slot);
-    // W1, partners R3 and R1. W2's release orders it before every word; without it a reader that
-    // copies old and new words would find the old stamp still in place. Weaker, and a reader that
-    // it laps may go on with a head or an `archived` from long before.
+    // W1, partners R3 and R1. W2's release orders it before every word. Without W1, a reader that
+    // copies old and new words would still find the old stamp. If weaker, a reader that it laps may
+    // continue with a head or an `archived` from long before.
     detail::store(words[0], writing_stamp(n), std::memory_order_release);
     Moves::store_words(words + 1, record, record_bytes);  // W2
-    // W3, partner R1. Weaker, and R1 may accept the stamp before the words are there.
+    // W3, partner R1. If weaker, R1 may accept the stamp before the words are visible.
     detail::store(words[0], ready_stamp(n), std::memory_order_release);
   }
 
-  // Copies record n out of `slot` into `record` (`record_bytes` bytes). One pass, wait-free
-  // whatever the writer does. `record` holds garbage unless the outcome is kRecord.
+  // Copies record n from `slot` to `record` (`record_bytes` bytes). It makes one pass and never
+  // waits for the writer. `record` contains garbage unless the outcome is kRecord.
   [[gnu::always_inline]] static SlotReadResult load(const std::byte* slot, Sequence n,
                                                     std::byte* record, std::size_t record_bytes) {
     const Word* const words = reinterpret_cast<const Word*>(slot);
-    // R1, partner W3(n). Weaker, and R2 may read words from before n was written.
+    // R1, partner W3(n). If weaker, R2 may read words from before n was written.
     const Word before = detail::load(words[0], std::memory_order_acquire);
     if (before < ready_stamp(n)) return {SlotRead::kNotYet, before};
     Moves::load_words(words + 1, record, record_bytes);  // R2
-    // R3, partners W1(m > n) and W3(m > n). R2's acquire orders it after every word. Weaker, and a
-    // lapped reader may go on with a head or an `archived` from long before.
+    // R3, partners W1(m > n) and W3(m > n). R2's acquire orders it after every word. If weaker, a
+    // lapped reader may continue with a head or an `archived` from long before.
     const Word after = detail::load(words[0], std::memory_order_acquire);
     if (after != ready_stamp(n)) return judge_stamp(after, n);
     return {SlotRead::kRecord, after};
@@ -122,16 +127,16 @@ struct SlotProtocol {
 
 using WordProtocol = SlotProtocol<WordMoves>;
 
-// W4, partner load_head (proto/ring_words.h). Weaker, and a reader that sees head = n might not yet
-// find n in its slot, and the file thread might write a block to disk before its words are there.
+// W4, partner load_head (proto/ring_words.h). If weaker, a reader that sees head = n might not find
+// n in its slot yet. The file thread might write a block to disk before its words are visible.
 inline void store_head(Word& head, Sequence n) {
   detail::store(head, n, std::memory_order_release);
 }
 
-// Asks for the slot's first line, into the second-level cache, since a core can await more lines for
-// that one than for its first (docs/explanation/adr/0007-prefetching-publisher.md, 0012-reading-in-runs.md).
-// Always inlined, as are its callers: gcc takes a function that does nothing else for one without
-// effect, and leaves calls of it out.
+// Prefetches the slot's first line into the second-level cache, because a core can wait for more
+// lines there than in its first level (docs/explanation/adr/0007-prefetching-publisher.md and
+// 0012-reading-in-runs.md). Always inlined, and so are its callers: gcc removes calls of a function
+// that does nothing else.
 [[gnu::always_inline]] inline void prefetch_slot(const std::byte* slot) {
   constexpr int kLoad = 0;
   constexpr int kSecondLevel = 2;

@@ -1,4 +1,4 @@
-// The publish path's end in the ring: stores records into slots and moves head.
+// The publish path's part in the ring: stores records into slots and moves head.
 //
 // Thread safety: one thread, ever. Borrows the ring's mapping, which must outlive it.
 // Cost: plain stores only; no allocation, no system call, no read of anything a reader writes.
@@ -13,8 +13,8 @@
 
 namespace lapwing::detail {
 
-// A store asks for the slot this many records ahead, so that its memory is there when its turn
-// comes (docs/explanation/adr/0007-prefetching-publisher.md).
+// A store prefetches the slot this many records ahead
+// (docs/explanation/adr/0007-prefetching-publisher.md).
 inline constexpr std::uint64_t kPrefetchSlots = 256;
 
 class SlotWriter {
@@ -30,14 +30,14 @@ class SlotWriter {
 
   std::uint32_t record_bytes() const { return record_bytes_; }
   std::byte* slot(Sequence n) const { return slot(n, slot_shift_); }
-  // To ask only after the store takes longer (bench/LOG.md).
+  // Call it before the store: a prefetch after the store takes longer (bench/LOG.md).
   [[gnu::always_inline]] void prefetch(Sequence n) const {
     prefetch_slot(slot(n + kPrefetchSlots));
   }
 
-  // Stores record n, of record_bytes(); readers may take it at once. The caller has made sure that n
-  // may be written (the journal gate), that n follows the record before it, and that head is at
-  // n - capacity or beyond (stamp_is_corrupt counts on it).
+  // Stores record n, of record_bytes(); readers may take it at once. The caller has checked that n
+  // may be written (the journal gate) and that n follows the record before it. Head is at n -
+  // capacity or beyond, which stamp_is_corrupt requires.
   template <std::size_t kBytes>
   [[gnu::always_inline]] void store(Sequence n, const std::byte* record) const {
     constexpr unsigned kShift = slot_shift_for(kBytes);
