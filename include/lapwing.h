@@ -61,7 +61,7 @@ enum {
   LAPWING_OK = 0,
   LAPWING_ERROR_INVALID_ARGUMENT = 1,   /* the arguments contradict each other or a stated limit */
   LAPWING_ERROR_NO_BUS = 2,             /* no bus at this directory, no such channel */
-  LAPWING_ERROR_IN_USE = 3,             /* another process holds this bus, journal, path or cursor */
+  LAPWING_ERROR_IN_USE = 3,             /* another process uses this bus, journal, path or cursor */
   LAPWING_ERROR_NOT_PERMITTED = 4,      /* refused by the kernel or by an ownership check */
   LAPWING_ERROR_NO_SPACE = 5,           /* the disk or the tmpfs is full */
   LAPWING_ERROR_SYSTEM = 6,             /* any other failed system call: sys_errno */
@@ -91,7 +91,7 @@ enum {
   LAPWING_ERROR_INTERRUPTED = 30,       /* *_interrupt ended the wait */
   LAPWING_ERROR_TOO_SMALL = 31,         /* too little memory for a row or message; none was taken */
   LAPWING_ERROR_NO_MEMORY = 32,
-  LAPWING_ERROR_FORKED = 33,            /* the handle belongs to the parent of this forked process */
+  LAPWING_ERROR_FORKED = 33,            /* this is a forked child; its parent owns the handle */
   LAPWING_ERROR_EVENT_DUE = 34,         /* an event comes before the next record: read it */
   LAPWING_ERROR_NO_ANSWER = 35          /* the publisher did not answer a join: the end */
 };
@@ -125,7 +125,7 @@ typedef struct lapwing_position {
   uint64_t sequence; /* the last record that was taken; 0: no position to continue at */
 } lapwing_position;
 
-/* ---- library ---------------------------------------------------------------------------------- */
+/* ---- library --------------------------------------------------------------------------------- */
 
 /* The release, "0.2.0". *abi, if it is not NULL, receives major << 16 | minor. Refuse another
  * major, and a minor below the one that the program was compiled with. */
@@ -182,12 +182,12 @@ typedef struct lapwing_schema {
 
 /* Returns the fields of a record: of the bus in `directory`, or if that is NULL, of the schema
  * `name`. `name` is a schema that Lapwing ships ("dbn.mbo", "kv16" …, the newest version), or
- * "orders", the entries of that fold. It is ignored if a directory is given.
- * *schema is filled in, even with too-small. `fields` receives schema->field_count fields, in the
- * order of their offsets. `text` receives the whole description in JSON, including the names of
- * values. The options `schema` and `expect` below take this text. `fields` and `text` may be NULL,
- * with a size of 0. Errors: not-found (no such schema; the bus's records are not described), no-bus,
- * too-small, invalid-argument, damaged, system. */
+ * "orders", the entries of that fold. It is ignored if a directory is given. *schema is filled in,
+ * even with too-small. `fields` receives schema->field_count fields, in the order of their offsets.
+ * `text` receives the whole description in JSON, including the names of values. The options
+ * `schema` and `expect` below take this text. `fields` and `text` may be NULL, with a size of 0.
+ * Errors: not-found (no such schema; the bus's records are not described), no-bus, too-small,
+ * invalid-argument, damaged, system. */
 LAPWING_API lapwing_result lapwing_schema_fields(const char *directory, const char *name,
     lapwing_schema *schema, lapwing_field *fields, size_t fields_max, char *text,
     size_t text_bytes_max, lapwing_error *error);
@@ -209,7 +209,7 @@ LAPWING_API_V void lapwing_log_queue(void);
  * `bytes` is 0. */
 LAPWING_API lapwing_result lapwing_log_read(char *line, size_t bytes, uint64_t *dropped);
 
-/* ---- publisher -------------------------------------------------------------------------------- */
+/* ---- publisher ------------------------------------------------------------------------------- */
 
 enum {
   LAPWING_PUBLISHER_NO_JOURNAL = 1, /* lapped records are lost to readers */
@@ -327,7 +327,7 @@ LAPWING_API_V void lapwing_publisher_interrupt(lapwing_publisher *publisher);
  * such closes, at most 10 s. */
 LAPWING_API_V void lapwing_publisher_destroy(lapwing_publisher **publisher);
 
-/* ---- subscriber ------------------------------------------------------------------------------- */
+/* ---- subscriber ------------------------------------------------------------------------------ */
 
 typedef uint32_t lapwing_batch_kind;
 enum {
@@ -445,7 +445,7 @@ typedef struct lapwing_subscriber_options {
   lapwing_start start;
   lapwing_on_gap on_gap;
   lapwing_wait wait;
-  uint32_t behind_records;     /* behind and live events (docs/reference/cpp.md); 0: not by number */
+  uint32_t behind_records;     /* limit of the events behind and live; 0: none */
   uint64_t start_value;
   lapwing_position start_position;
   const char *fold;   /* of a state; NULL: the schema's default */
@@ -548,7 +548,7 @@ LAPWING_API lapwing_result lapwing_subscriber_fd(lapwing_subscriber *subscriber,
 LAPWING_API_V void lapwing_subscriber_interrupt(lapwing_subscriber *subscriber);
 LAPWING_API_V void lapwing_subscriber_destroy(lapwing_subscriber **subscriber);
 
-/* ---- cursor: a position that survives the process ---------------------------------------------- */
+/* ---- cursor: a position that survives the process -------------------------------------------- */
 
 enum { LAPWING_CURSOR_DURABLE = 1 }; /* no power cut reverts a commit; each costs a sync */
 
@@ -570,7 +570,7 @@ LAPWING_API lapwing_result lapwing_cursor_commit(lapwing_cursor *cursor,
     lapwing_error *error);
 LAPWING_API_V void lapwing_cursor_destroy(lapwing_cursor **cursor);
 
-/* ---- history: the journal by sequence, with a publisher or without ------------------------------ */
+/* ---- history: the journal by sequence, with a publisher or without --------------------------- */
 
 typedef struct lapwing_history_info { /* as of the call */
   uint32_t struct_size;
@@ -615,7 +615,7 @@ LAPWING_API lapwing_result lapwing_history_map(lapwing_history *history, uint64_
 LAPWING_API_V void lapwing_history_unmap(lapwing_view *view);
 LAPWING_API_V void lapwing_history_destroy(lapwing_history **history);
 
-/* ---- order books of a bus of dbn.mbo ------------------------------------------------------------ */
+/* ---- order books of a bus of dbn.mbo --------------------------------------------------------- */
 
 typedef struct lapwing_books_info {
   uint32_t struct_size;
@@ -682,8 +682,8 @@ LAPWING_API lapwing_result lapwing_books_list(lapwing_books *books, lapwing_book
 /* not-found: the instrument was not seen. */
 LAPWING_API lapwing_result lapwing_books_find(lapwing_books *books, lapwing_book_key key,
     lapwing_book *book, lapwing_error *error);
-/* Returns at most `max` levels of a side, 'B' or 'A', from the index `from` on. 0 is the best. *count
- * is how many were written. */
+/* Returns at most `max` levels of a side, 'B' or 'A', from the index `from` on. 0 is the best.
+ * *count is how many were written. */
 LAPWING_API lapwing_result lapwing_books_levels(lapwing_books *books, lapwing_book_key key,
     char side, size_t from, lapwing_level *levels, size_t max, size_t *count,
     lapwing_error *error);
@@ -694,7 +694,7 @@ LAPWING_API lapwing_result lapwing_books_orders(lapwing_books *books, lapwing_bo
     lapwing_error *error);
 LAPWING_API_V void lapwing_books_destroy(lapwing_books **books);
 
-/* ---- channels ---------------------------------------------------------------------------------- */
+/* ---- channels -------------------------------------------------------------------------------- */
 
 typedef uint32_t lapwing_channel_role;
 enum {
@@ -781,9 +781,9 @@ LAPWING_API lapwing_result lapwing_listener_take_over(const char *path,
     lapwing_error *error);
 /* Serves the next peer; `role` is that of this side. Errors: timed-out, would-block, interrupted,
  * closed (handed over), invalid-argument, limit, no-space, system. */
-LAPWING_API lapwing_result lapwing_listener_accept(lapwing_listener *listener, lapwing_channel_role role,
-    const lapwing_channel_options *options, int64_t timeout_ns, lapwing_channel **channel,
-    lapwing_error *error);
+LAPWING_API lapwing_result lapwing_listener_accept(lapwing_listener *listener,
+    lapwing_channel_role role, const lapwing_channel_options *options, int64_t timeout_ns,
+    lapwing_channel **channel, lapwing_error *error);
 /* Drops clients that stay silent, and lets a successor take over. For use while a peer is served.
  * closed: handed over. Never waits. */
 LAPWING_API lapwing_result lapwing_listener_tend(lapwing_listener *listener, lapwing_error *error);
@@ -824,7 +824,7 @@ LAPWING_API lapwing_result lapwing_channel_peek(lapwing_channel *channel,
 /* Releases the first `count` messages of the last peek. misuse: there were fewer. */
 LAPWING_API lapwing_result lapwing_channel_release(lapwing_channel *channel, size_t count,
     lapwing_error *error);
-/* For a duplex: sends a request, whose reply must arrive within the timeout. *call identifies it. */
+/* For a duplex: sends a request. The reply must arrive within the timeout. *call identifies it. */
 LAPWING_API lapwing_result lapwing_channel_start(lapwing_channel *channel,
     const lapwing_message *request, int64_t timeout_ns, uint64_t *call, lapwing_error *error);
 /* Waits until that call ends, at most until the call's own timeout. ok: the other side answered,
@@ -847,9 +847,9 @@ LAPWING_API lapwing_result lapwing_channel_next(lapwing_channel *channel, int64_
  * such a call, or it was already answered. */
 LAPWING_API lapwing_result lapwing_channel_reply(lapwing_channel *channel,
     const lapwing_reply *reply, int64_t timeout_ns, lapwing_error *error);
-/* For an event loop. *armed 1: nothing has arrived, or for a producer, there is no room for `bytes`.
- * The descriptor becomes readable when that may have changed. 0: try at once. The result is valid
- * until the next call with this handle. Abandons an open claim. */
+/* For an event loop. *armed 1: nothing has arrived, or for a producer, there is no room for
+ * `bytes`. The descriptor becomes readable when that may have changed. 0: try at once. The result
+ * is valid until the next call with this handle. Abandons an open claim. */
 LAPWING_API lapwing_result lapwing_channel_arm(lapwing_channel *channel, size_t bytes,
     int32_t *armed, lapwing_error *error);
 /* *fd belongs to the channel. closed: the channel was closed. */
@@ -858,12 +858,12 @@ LAPWING_API lapwing_result lapwing_channel_fd(lapwing_channel *channel, int32_t 
 LAPWING_API lapwing_result lapwing_channel_inspect(lapwing_channel *channel,
     lapwing_channel_info *info, lapwing_error *error);
 LAPWING_API_V void lapwing_channel_interrupt(lapwing_channel *channel);
-/* Ends the channel and notifies the other side at once. Borrowed and claimed memory stays valid until
- * destroy, which does the same. Idempotent. */
+/* Ends the channel and notifies the other side at once. Borrowed and claimed memory stays valid
+ * until destroy, which does the same. Idempotent. */
 LAPWING_API lapwing_result lapwing_channel_close(lapwing_channel *channel, lapwing_error *error);
 LAPWING_API_V void lapwing_channel_destroy(lapwing_channel **channel);
 
-/* ---- symbols: the instruments of symbols, by date ----------------------------------------------- */
+/* ---- symbols: the instruments of symbols, by date -------------------------------------------- */
 
 typedef struct lapwing_symbol_mapping {
   char symbol[80];
@@ -873,8 +873,9 @@ typedef struct lapwing_symbol_mapping {
   uint32_t reserved;
 } lapwing_symbol_mapping;
 
-/* Reads the mappings of the feed's DBN metadata, which the last publisher of the bus wrote. There are
- * none if the feed has no metadata. Errors: no-bus, bad-input, damaged, not-permitted, system. */
+/* Reads the mappings of the feed's DBN metadata, which the last publisher of the bus wrote. There
+ * are none if the feed has no metadata. Errors: no-bus, bad-input, damaged, not-permitted,
+ * system. */
 LAPWING_API lapwing_result lapwing_symbols_open(const char *directory, lapwing_symbols **symbols,
     lapwing_error *error);
 /* Returns the instrument of a symbol at that time, UTC ns. Outside all dates of the symbol, the
@@ -890,7 +891,7 @@ LAPWING_API lapwing_result lapwing_symbols_list(lapwing_symbols *symbols,
     lapwing_symbol_mapping *mappings, size_t max, size_t *count, lapwing_error *error);
 LAPWING_API_V void lapwing_symbols_destroy(lapwing_symbols **symbols);
 
-/* ---- wait set: several sources in one thread ---------------------------------------------------- */
+/* ---- wait set: several sources in one thread ------------------------------------------------- */
 
 typedef uint32_t lapwing_source_kind;
 enum {
@@ -923,7 +924,7 @@ LAPWING_API lapwing_result lapwing_wait_set_open(lapwing_wait wait, lapwing_wait
  * Errors of all: limit (127 sources), misuse (another call waits; it is already in a set). */
 LAPWING_API lapwing_result lapwing_wait_set_add_subscriber(lapwing_wait_set *set,
     lapwing_subscriber *subscriber, uint64_t token, uint64_t *source, lapwing_error *error);
-/* `bytes`: a producer is ready if there is room for a message of that size; 0 for other channels. */
+/* A producer is ready if there is room for a message of `bytes`. 0 for other channels. */
 LAPWING_API lapwing_result lapwing_wait_set_add_channel(lapwing_wait_set *set,
     lapwing_channel *channel, size_t bytes, uint64_t token, uint64_t *source,
     lapwing_error *error);
