@@ -38,7 +38,7 @@ class Reference(unittest.TestCase):
 
     def test_comments_above_behind_and_at_the_head_are_in_it(self):
         recording = self.page("classlapwing_1_1Recording.html")
-        self.assertIn("Makes what was appended durable and moves position() behind it.", recording)
+        self.assertIn("Makes what was appended durable and moves position() to its end.", recording)
         counters = self.page("structlapwing_1_1RecordingCounters.html")
         self.assertIn("that this object has written to", counters)
         head = self.page("recording_8h.html")

@@ -71,7 +71,7 @@ class Histogram {
     if (ns >> kFirstPower == 0) return 0;
     const unsigned power = static_cast<unsigned>(std::bit_width(ns)) - 1;
     if (power >= kEndPower) return kBuckets - 1;
-    // The highest bit of `ns`, and the kStepBits bits behind it.
+    // The highest bit of `ns`, and the kStepBits bits below it.
     const std::uint64_t lead =
         power >= kStepBits ? ns >> (power - kStepBits) : ns << (kStepBits - power);
     return 1 + (std::size_t{power - kFirstPower} << kStepBits) +

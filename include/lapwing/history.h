@@ -6,7 +6,7 @@
 //   for (lapwing::Sequence next = history->info().oldest;;) {
 //     const auto batch = history->read(next, rows);
 //     if (!batch.ok()) break;  // kWouldBlock: not there yet; otherwise history->status()
-//     if (batch->event) next = batch->event->gap.last + 1;  // what nothing can give, and why
+//     if (batch->event) next = batch->event->gap.last + 1;  // records that are lost, and why
 //     else next = use(*batch, rows);
 //   }
 //

@@ -25,7 +25,7 @@
 // path out. The kernel releases the lock when the process ends, however it ends; the file remains.
 //
 // commit() makes appended records durable, and only then moves <path>.position. After a crash the
-// next open() continues there and truncates everything behind it. So a file up to its last commit
+// next open() continues there and truncates everything after it. So a file up to its last commit
 // is always complete, and other programs may read it. A recording holds records of one schema, size
 // and description. Other records are refused, in this run and in later ones.
 //
@@ -157,7 +157,7 @@ class Recording {
   [[nodiscard]] absl::Status append_state(const Fold& fold, std::span<const std::byte> entries);
   [[nodiscard]] absl::Status end_state(const RecordBatch& as_of);
 
-  // Makes what was appended durable and moves position() behind it. Costs a sync of the file.
+  // Makes what was appended durable and moves position() to its end. Costs a sync of the file.
   [[nodiscard]] absl::Status commit();
   // Makes the last commit and ends the file. A recording of one file without records still becomes
   // an empty file, as of the join, if `joined` describes the records. `joined` is a batch without
