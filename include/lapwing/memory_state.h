@@ -1,8 +1,8 @@
 // A fold's state in memory: entries by key, in the order of their keys on request.
 //
-// A hash index finds an entry. A separate index has the order of the keys. Only the calls that need
-// the order update that index (for_each, digest, erase_prefix). So an update does not pay for the
-// order, and an entry that is put and erased between two such calls never enters the index.
+// A hash index finds an entry. A separate index keeps the keys sorted. Only the calls that need the
+// order update it (for_each, digest, erase_prefix). So a put or an erase does not sort, and an entry
+// that is put and erased between two such calls never enters the index.
 //
 // Thread safety: one thread, including the const functions. Owns its memory: entry and key, and 60
 // to 100 more bytes for each entry. Errors: none. A key or an entry whose size is not that of the
