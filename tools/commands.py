@@ -5,7 +5,7 @@
     commands.py PROGRAM --update    write it to docs/reference/commands.md
 
 tests/end_to_end/commands_page_test.py compares the page with the program.
-Exit: 0 done, 1 the help has a form that this script does not know.
+Exit: 0 done, 1 the program is not built, or its help has a form that this script does not know.
 """
 
 import argparse
@@ -14,6 +14,8 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+import built
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "commands.md"
 NAME_BYTES = 30  # the text of an option begins behind them
@@ -155,6 +157,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--update", action="store_true")
     options = parser.parse_args()
+    built.need("commands", options.program)
     page = page_of(options.program)
     if options.update:
         PAGE.write_text(page, encoding="utf-8")
