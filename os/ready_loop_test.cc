@@ -5,6 +5,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "lapwing/result.h"
@@ -155,7 +156,7 @@ TEST_CASE("A descriptor that becomes ready ends the sleep of a loop, beside a wo
   for (int i = 0; i < 3; ++i) {
     CHECK(while_it_waits([&] { return owner.wait_long(); },
                          [&] { signal_eventfd(owner.event.get()); }) == Errc::kOk);
-    CHECK(owner.has_descriptor);
+    CHECK(std::exchange(owner.has_descriptor, false));
     drain_eventfd(owner.event.get());
   }
   owner.loop.stop_watching(owner.event.get());

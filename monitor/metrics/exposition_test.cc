@@ -38,7 +38,7 @@ TEST_CASE("Series of a family stand together, whenever they were added") {
   const std::string name = "lapwing_monitor_errors_total";
   Exposition exposition;
   exposition.add(scope::kErrors, {"1"}, {.number = 1});
-  exposition.add(scope::kBuild, {"0.2.0", ""}, {});
+  exposition.add(scope::kBuild, {"1.2.3", ""}, {});
   exposition.add(scope::kErrors, {"2"}, {.number = 2});
   const std::string text = exposition.take_text();
   CHECK(text.find(name + "{reason=\"1\"} 1\n" + name + "{reason=\"2\"} 2\n") != std::string::npos);
