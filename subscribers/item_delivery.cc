@@ -43,24 +43,39 @@ Result<Due> ItemDelivery::read_event() {
   return due;
 }
 
+bool ItemDelivery::read_records(std::span<std::byte> rows, Result<Batch>& batch) {
+  const ClosedPath closed(*this);
+  if (closed.refusal != Errc::kOk) {
+    batch = closed.refusal;
+    return true;
+  }
+  wait_.begin();
+  if (stream_.filter || !machine_.is_introduced() || rows.size() < cursor_.record_bytes)
+    return false;
+  const std::size_t count = poll_batch(rows);
+  if (count == 0) return false;
+  deliver(*batch, rows, count);
+  return true;
+}
+
+bool ItemDelivery::read_records(const RowSpace& rows, Result<Batch>& batch) {
+  const bool is_known = machine_.is_introduced();
+  const bool has_rows =
+      read_records(is_known ? rows.from(0, cursor_.record_bytes) : rows.bytes, batch);
+  if (has_rows) rows.number(0, batch->count, batch->first);
+  return has_rows;
+}
+
 Result<Batch> ItemDelivery::read(const RowSpace& rows, std::uint64_t deadline_ns, Due& due) {
   const ClosedPath closed(*this);
   if (closed.refusal != Errc::kOk) return closed.refusal;
-  wait_.begin();
   Batch batch;
   if (machine_.is_introduced() && !rows.has_room(cursor_.record_bytes)) {
     if (!event_is_due()) return {Errc::kTooSmall, {.row_bytes = cursor_.record_bytes}};
   } else if (stream_.filter) {
     cursor_.distance.keep();
-  } else if (machine_.is_introduced()) {
-    // Without a column, there is no need for a division.
-    const std::size_t count =
-        poll_batch(rows.sequences ? rows.from(0, cursor_.record_bytes) : rows.bytes);
-    if (count > 0) [[likely]] {
-      deliver(batch, rows, count);
-      return batch;
-    }
-    if (deadline_ns == 0 && stream_.outbox.empty()) return wait_.why_nothing(deadline_ns);
+  } else if (machine_.is_introduced() && deadline_ns == 0 && stream_.outbox.empty()) {
+    return wait_.why_nothing(deadline_ns);
   }
   const Result<Due> found = wait_for_due({}, deadline_ns);
   if (!found.ok()) return found.error();
@@ -77,7 +92,9 @@ Result<Batch> ItemDelivery::read(const RowSpace& rows, std::uint64_t deadline_ns
   } else {
     std::memcpy(rows.bytes.data(), due.record.data(), cursor_.record_bytes);
     const bool has_filter = stream_.filter.has_value();
-    deliver(batch, rows, 1 + (has_filter ? 0 : poll_batch(rows.from(1, cursor_.record_bytes))));
+    const std::size_t more = has_filter ? 0 : poll_batch(rows.from(1, cursor_.record_bytes));
+    deliver(batch, rows.bytes, 1 + more);
+    rows.number(0, batch.count, batch.first);
     if (has_filter) add_chosen(batch, rows);
   }
   return batch;
@@ -278,14 +295,13 @@ Due ItemDelivery::deliver(const std::byte* record) {
 }
 
 // The last `count` that were taken. (cursor_.next may be behind a gap whose event is due already.)
-void ItemDelivery::deliver(Batch& batch, const RowSpace& rows, std::size_t count) {
+void ItemDelivery::deliver(Batch& batch, std::span<const std::byte> rows, std::size_t count) {
   const Sequence last = cursor_.ledger.counters().last;
   batch.kind = ItemKind::kRecord;
   batch.first = last - count + 1;
   batch.count = count;
   batch.row_bytes = cursor_.record_bytes;
-  measure(batch.first, last, rows.bytes.first(count * batch.row_bytes));
-  rows.number(0, count, batch.first);
+  measure(batch.first, last, rows.first(count * batch.row_bytes));
 }
 
 // `first`, and the entries of the state that follow it.

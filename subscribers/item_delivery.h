@@ -75,6 +75,10 @@ class ItemDelivery final : public WaitSource {
   Result<Due> next(std::uint64_t deadline_ns);
   Result<Sequence> read_one(std::span<std::byte> record, std::uint64_t deadline_ns);
   Result<Due> read_event();
+  // The quick part of read(), without a filter: the records that are there now. False: there are
+  // none, or something else is due, so read() must follow.
+  bool read_records(std::span<std::byte> rows, Result<Batch>& batch);
+  bool read_records(const RowSpace& rows, Result<Batch>& batch);
   // Leaves the event out of a batch of kEvent: `due` is the event.
   Result<Batch> read(const RowSpace& rows, std::uint64_t deadline_ns, Due& due);
   void interrupt() noexcept { wait_.interrupt(); }
@@ -133,7 +137,7 @@ class ItemDelivery final : public WaitSource {
 
   Due deliver_event();
   Due deliver(const std::byte* record);
-  void deliver(Batch& batch, const RowSpace& rows, std::size_t count);
+  void deliver(Batch& batch, std::span<const std::byte> rows, std::size_t count);
   void deliver_state(Batch& batch, const RowSpace& rows, const Due& first);
   void add_chosen(Batch& batch, const RowSpace& rows);
   // Records first … last, in `rows`, are handed out now.

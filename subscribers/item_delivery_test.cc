@@ -26,8 +26,10 @@ struct Delivered {
   Result<Batch> read(std::size_t rows) {
     bus.turn();
     memory.resize(rows * kRecordBytes);
+    Result<Batch> batch = Batch{};
     Due due;
-    return delivery->read({.bytes = memory}, 0, due);
+    if (!delivery->read_records(memory, batch)) batch = delivery->read({.bytes = memory}, 0, due);
+    return batch;
   }
   // Delivers everything up to this event.
   void until(EventKind kind) {

@@ -19,7 +19,7 @@ struct Subscriber::State {
 
   Event event_of(const Due& due);
   Result<Item> item_of(const Due& due);
-  Result<Batch> read(const RowSpace& rows, Deadline deadline);
+  Result<Batch> read_further(const RowSpace& rows, Deadline deadline);
 
   ItemDelivery delivery;
   Event session;  // the last kSession or kReset that was delivered
@@ -62,7 +62,8 @@ Event Subscriber::State::event_of(const Due& due) {
   return Item{.kind = ItemKind::kEvent, .sequence = due.sequence, .event = &event};
 }
 
-Result<Batch> Subscriber::State::read(const RowSpace& rows, Deadline deadline) {
+[[gnu::noinline]] Result<Batch> Subscriber::State::read_further(const RowSpace& rows,
+                                                                Deadline deadline) {
   Due due;
   Result<Batch> batch = delivery.read(rows, deadline.monotonic_ns(), due);
   if (batch->kind == ItemKind::kEvent) {
@@ -158,12 +159,19 @@ Result<Event> Subscriber::read_event() {
 }
 
 Result<Batch> Subscriber::read(std::span<std::byte> rows, Deadline deadline) {
-  return state_->read({.bytes = rows}, deadline);
+  Result<Batch> batch = Batch{};
+  if (!state_->delivery.read_records(rows, batch)) [[unlikely]] {
+    batch = state_->read_further({.bytes = rows}, deadline);
+  }
+  return batch;
 }
 
 Result<Batch> Subscriber::read(std::span<std::byte> rows, std::span<Sequence> sequences,
                                Deadline deadline) {
-  return state_->read({.bytes = rows, .sequences = sequences}, deadline);
+  const RowSpace space{.bytes = rows, .sequences = sequences};
+  Result<Batch> batch = Batch{};
+  if (!state_->delivery.read_records(space, batch)) batch = state_->read_further(space, deadline);
+  return batch;
 }
 
 Result<Item> Subscriber::next_further(Deadline deadline) {
