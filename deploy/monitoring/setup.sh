@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs from Debian what the tests of monitoring need besides: promtool and Prometheus, with which those of
-# this folder check alerts and ask a Prometheus, Chromium, in which page_test.py opens the page, nginx, behind
-# which proxy_test.py does, and slowhttptest, with which serve_test.py makes slow clients. Prometheus and nginx
-# serve nothing: their units stay masked, unless they were installed before.
+# this folder check alerts and ask a Prometheus, Chromium, in which page_test.py opens the page and site_test.py
+# the documentation, nginx, behind which proxy_test.py does, and slowhttptest, with which serve_test.py makes
+# slow clients. Prometheus and nginx serve nothing: their units stay masked, unless they were installed before.
 # Runs as root, or as a user who may use sudo; idempotent, asks nothing.
 # Exit: 0 ready, 1 a package could not be installed, 2 wrong usage.
 set -euo pipefail
