@@ -139,13 +139,6 @@ void ItemDelivery::end_in_child() noexcept {
   cursor_.limit = 0;
 }
 
-// Skips the initial spin when parked or backed off.
-void ItemDelivery::open_path() {
-  if (!block_.empty() && !stream_.filter) return;
-  const bool spins = wait_.spins() && !machine_.upkeep().awaits_live();
-  cursor_.open(spins ? kLooks : 0);
-}
-
 // Takes one step, and then does the upkeep if there is nothing to read. An attached session may
 // have records of another size.
 Step ItemDelivery::step(std::span<std::byte> out) {
@@ -228,7 +221,7 @@ std::size_t ItemDelivery::poll_batch(std::span<std::byte> out) {
       [[likely]] {  // needs no step
     if (const std::uint64_t records = cursor_.read_run(out, cursor_.attention).records; records > 0)
         [[likely]] {
-      cursor_.count(copied = records);
+      cursor_.count_live(copied = records);
       if (cursor_.distance.is_due()) return copied;
     }
   }
@@ -258,6 +251,7 @@ std::size_t ItemDelivery::poll_batch(std::span<std::byte> out) {
 Result<Due> ItemDelivery::wait_for_due(std::span<std::byte> record, std::uint64_t deadline_ns) {
   const std::uint64_t& filtered = cursor_.ledger.counters().filtered;
   wait_.begin();
+  wait_.begin_wait();
   for (;;) {
     const std::uint64_t filtered_before = filtered;
     const Due due = poll(record);

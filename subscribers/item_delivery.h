@@ -116,7 +116,12 @@ class ItemDelivery final : public WaitSource {
     std::byte bytes[64];
   };
 
-  void open_path();
+  // Skips the initial spin when parked or backed off.
+  void open_path() {
+    if (!block_.empty() && !stream_.filter) return;
+    const bool spins = wait_.spins() && !machine_.upkeep().awaits_live();
+    cursor_.open(spins ? kLooks : 0);
+  }
   Errc why_refused() const {
     if (wait_.another_rests()) return Errc::kMisuse;
     return cursor_.phase == Phase::kForked ? Errc::kForked : Errc::kOk;

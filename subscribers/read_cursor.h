@@ -98,11 +98,13 @@ struct ReadCursor : detail::ReadPath {
   }
   // Counts the next `records` as taken.
   void count(std::uint64_t records) {
-    if (phase == Phase::kCatchUp) {
-      ledger.take_caught_up(next, records);
-    } else {
-      ledger.take(next, records);
-    }
+    if (phase != Phase::kCatchUp) return count_live(records);
+    ledger.take_caught_up(next, records);
+    next += records;
+  }
+  // The same, but not in kCatchUp.
+  void count_live(std::uint64_t records) {
+    ledger.take(next, records);
     next += records;
   }
 };

@@ -7,12 +7,6 @@
 
 namespace lapwing {
 
-// A waiter that backs off begins anew after each record, including records that needed no wait.
-void SubscriberWait::begin() {
-  if (records_waited_ != cursor_.ledger.counters().records) waiter_.reset();
-  if (!another_rests()) interrupted_ = misused_ = false;
-}
-
 // Without the check, a bus that publishes other instruments without a pause would hold the call.
 bool SubscriberWait::keep_waiting(std::uint64_t deadline_ns, bool has_passed_over) {
   records_waited_ = cursor_.ledger.counters().records;

@@ -53,7 +53,14 @@ class SubscriberWait {
   bool another_rests() const { return resting_.is_taken(); }
   void refuse() { misused_ = true; }
   // A call begins.
-  void begin();
+  void begin() {
+    if (!another_rests()) interrupted_ = misused_ = false;
+  }
+  // The call may wait. A waiter that backs off begins anew after each record, including records that
+  // needed no wait.
+  void begin_wait() {
+    if (records_waited_ != cursor_.ledger.counters().records) waiter_.reset();
+  }
   // Waits a moment after a poll that found nothing. True: poll again. False: the call ends. If
   // records were passed over, more may be there: it only checks whether the call is over.
   bool keep_waiting(std::uint64_t deadline_ns, bool has_passed_over);
