@@ -6,8 +6,8 @@
 In each round every figure is taken in turn: of C++, of C, and of each language between two of C's; round trips five
 times, since a host moves the two cores of a virtual machine: at times they are two threads of one core, at times far
 apart. What counts is the median of the ratios to C's two around it (of C: to C++'s two); nanoseconds are of that run
-and this machine, and decide nothing. The steps are `rate.*` of tests/conformance/bindings/README.md. Build the
-packages first (bindings/test.sh), and let nothing else run. Where Tachyon's package for Python can be built
+and this machine, and decide nothing. README.md beside this file describes the rates. Build the packages first
+(bindings/test.sh), and let nothing else run. Where Tachyon's package for Python can be built
 (clang-19), its round trip stands beside those of the channel.
 Prints a table in Markdown, then a line for each budget. Exit: 0 everything was measured, 1 something failed, 2 wrong
 usage. A missed budget is said, and does not change the exit code.
@@ -44,13 +44,13 @@ GARBAGE_MAX = 0.1
 CORES = ((0, 1), (1, 0))  # of the two sides, in turn
 
 FIGURES = {
-    "read": f"rate.read directory=bus records={RECORDS} rows={ROWS} passes={PASSES}",
-    "take": f"rate.take directory=bus records={RECORDS} passes={SINGLE_PASSES}",
-    "publish": f"rate.publish directory=own records={RECORDS} rows={ROWS} passes={PASSES}",
-    "publish-one": f"rate.publish-one directory=own records={RECORDS} passes={SINGLE_PASSES}",
-    "round-trip": ("rate.echo in=ping out=pong count={count}", "rate.ping in=pong out=ping count={count}"),
-    "channel": ("rate.channel-echo path=c.sock count={count}", "rate.channel-ping path=c.sock count={count}"),
-    "one-way": (f"rate.channel-take path=c.sock count={ONE_WAY}", f"rate.channel-send path=c.sock count={ONE_WAY}"),
+    "read": f"read directory=bus records={RECORDS} rows={ROWS} passes={PASSES}",
+    "take": f"take directory=bus records={RECORDS} passes={SINGLE_PASSES}",
+    "publish": f"publish directory=own records={RECORDS} rows={ROWS} passes={PASSES}",
+    "publish-one": f"publish-one directory=own records={RECORDS} passes={SINGLE_PASSES}",
+    "round-trip": ("echo in=ping out=pong count={count}", "ping in=pong out=ping count={count}"),
+    "channel": ("channel-echo path=c.sock count={count}", "channel-ping path=c.sock count={count}"),
+    "one-way": (f"channel-take path=c.sock count={ONE_WAY}", f"channel-send path=c.sock count={ONE_WAY}"),
 }
 TURNS = {"round-trip": 5, "channel": 5, "one-way": 5}  # in a round; else one
 ONLY_C = ("one-way",)  # beside C++; other languages have no such step
@@ -72,25 +72,24 @@ def peer_command():
     made = subprocess.run(
         [ROOT / "tools" / "venv.sh", "tachyon_venv", here / "requirements.txt", "Tachyon's package is not compared."],
         env={"CC": "clang-19", "CXX": "clang++-19", "LDFLAGS": "-flto", **os.environ}, stdout=subprocess.PIPE, text=True)
-    return [made.stdout.strip(), str(here / "tachyon_driver.py")] if made.returncode == 0 else None
+    return [made.stdout.strip(), str(here / "tachyon_rates.py")] if made.returncode == 0 else None
 
 
-def command_of(language):
-    if language == "cpp":
-        return [str(conformance.BUILD / "bench" / "languages_cpp_driver")]
-    return peer_command() if language == PEER else conformance.driver_of(language)
-
-
-def driver(language, directory, core=None):
-    command = command_of(language)
+def started(language, rate, directory, core=None):
+    """The program of a rate, under way."""
+    program = peer_command() if language == PEER else [str(Path(__file__).parent / "rates.sh"), language]
     pinned = [] if core is None else ["taskset", "-c", str(core)]
-    return conformance.Driver(language, directory, command=pinned + command)
+    environment = {"LAPWING_LIBRARY": str(conformance.BUILD / "liblapwing.so.1"), **os.environ}
+    return subprocess.Popen([*pinned, *program, *rate.split()], cwd=directory, env=environment, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def pairs(answer):
-    if not answer.startswith("ok"):
-        raise RuntimeError(answer)
-    return dict(pair.split("=") for pair in answer.split()[1:])
+def figures(program, language, figure):
+    """What it prints, by name."""
+    output, errors = program.communicate()
+    if program.returncode != 0:
+        raise RuntimeError(f"{language}, {figure}: ended with {program.returncode}: {errors.strip()[-500:]}")
+    return dict(pair.split("=") for pair in output.split())
 
 
 class Place:
@@ -110,36 +109,26 @@ class Place:
 
 def alone(language, figure, directory):
     """Of a program by itself."""
-    one = driver(language, directory)
-    try:
-        return pairs(one.ask(FIGURES[figure])[-1])
-    except RuntimeError as error:
-        raise RuntimeError(f"{language}, {figure}: {error}") from None
-    finally:
-        one.kill()
+    return figures(started(language, FIGURES[figure], directory), language, figure)
 
 
 def between(language, figure, cores):
     """Of two programs of that language, each on a core of its own."""
     echo_step, ping_step = (step.format(count=ROUND_TRIPS) for step in FIGURES[figure])
     with tempfile.TemporaryDirectory(prefix="lw-", dir="/dev/shm") as directory:
-        echo, ping = driver(language, directory, cores[1]), driver(language, directory, cores[0])
+        echo = started(language, echo_step, directory, cores[1])
         try:
-            echo.process.stdin.write(echo_step.encode() + b"\n")
-            echo.process.stdin.flush()
             wait_for(Path(directory, "pong/bus.json" if figure == "round-trip" else "c.sock"), echo)
-            return pairs(ping.ask(ping_step)[-1])
-        except RuntimeError as error:
-            raise RuntimeError(f"{language}, {figure}: {error}") from None
+            return figures(started(language, ping_step, directory, cores[0]), language, figure)
         finally:
             echo.kill()
-            ping.kill()
+            echo.communicate()
 
 
 def wait_for(path, echo):
     until = time.monotonic() + conformance.ANSWER_SECONDS_MAX
     while not path.exists():
-        if time.monotonic() > until or echo.process.poll() is not None:
+        if time.monotonic() > until or echo.poll() is not None:
             raise RuntimeError(f"the other side made no {path.name}")
         time.sleep(0.01)
 
@@ -210,11 +199,8 @@ def table(languages, ratios, ns, garbage):
 
 def frame_verdict():
     """Of Python's Arrow batches, beside a copy of the same rows."""
-    python = driver("python", None)
-    try:
-        rate = float(pairs(python.ask(f"rate.to-arrow records={RECORDS} passes={FRAME_PASSES}")[-1])["copy"])
-    finally:
-        python.kill()
+    step = f"to-arrow records={RECORDS} passes={FRAME_PASSES}"
+    rate = float(figures(started("python", step, None), "python", "to-arrow")["copy"])
     return (f"{'met' if rate >= FRAME_RATE_MIN else 'MISSED'}: {NAMES['python']}, to_arrow: {rate:.3f} of the rate of a "
             f"copy, at least {FRAME_RATE_MIN:.3f}")
 

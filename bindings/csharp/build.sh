@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the assembly, its tests, examples and driver in build/bindings/csharp with Mono.
+# Builds the assembly, its tests, examples, driver and the rates of bench/languages in build/bindings/csharp with Mono.
 # Exit: 0 built, 77 the machine lacks what the last line says.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -28,6 +28,7 @@ compile -target:library -doc:"$out/Lapwing.xml" -nowarn:1591,1573 \
   -out:"$out/Lapwing.dll" "$here"/src/*.cs
 cd "$out"
 compile -r:Lapwing.dll -out:driver.exe "$here"/conformance/*.cs
+compile -r:Lapwing.dll -out:rates.exe "$here"/../../bench/languages/csharp/*.cs
 compile -r:Lapwing.dll -out:tests.exe "$here"/tests/*.cs
 for example in "$here"/examples/*.cs; do
   compile -r:Lapwing.dll -out:"$(basename "$example" .cs).exe" "$example"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the package, its examples and its conformance driver into build/bindings/go.
+# Builds the package, its examples, its conformance driver and the rates of bench/languages into
+# build/bindings/go.
 # Exit: 0 built; 77 this machine lacks what the last line says; 1 it does not build.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -17,8 +18,11 @@ printf 'go1.24\n%s\n' "$version" | sort -VC ||
 command -v "$(go env CC | cut -d' ' -f1)" > /dev/null ||
   lacks "a C compiler for cgo; this machine has none"
 
-out=../../build/bindings/go
+out=$(cd ../.. && pwd)/build/bindings/go
 mkdir -p "$out"
 go vet ./...
 go build -o "$out/" ./conformance ./examples/...
-printf 'built %s\n' "$(cd "$out" && pwd)"
+cd ../../bench/languages/go
+go vet .
+go build -o "$out/rates" .
+printf 'built %s\n' "$out"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the Java package into build/bindings/java, and installs it into Maven's local repository,
+# Builds the Java package and the rates of bench/languages into build/bindings/java, and installs it into Maven's local repository,
 # from which the Kotlin package takes it. Needs no library of Lapwing: it is loaded at run time.
 #
 # Exit: 0 built, 77 the machine lacks what the last line says, else what failed.
@@ -12,3 +12,6 @@ command -v python3 >/dev/null || { echo "Python 3.9 or newer; this machine has n
 
 python3 "$here/../header/emit.py" java "$here/src/main/java/lapwing/C.java"
 mvn --batch-mode --quiet --file "$here/pom.xml" -DskipTests install
+out=$here/../../build/bindings/java
+"$JAVA_HOME/bin/javac" -Xlint:all,-restricted -Werror -d "$out/rates" -cp "$out/lapwing.jar" \
+  "$here"/../../bench/languages/java/*.java

@@ -22,8 +22,9 @@ fi
 python3 "$here/../header/emit.py" node "$here/src/abi.ts"
 mkdir -p "$out"
 cd "$out"
-rm -rf dist src tests examples conformance
+rm -rf dist src tests examples conformance rates
 cp -r "$here/src" "$here/tests" "$here/examples" "$here/conformance" "$here/tsconfig.json" "$here/README.md" .
+cp -r "$here/../../bench/languages/node" rates
 if ! cmp -s "$here/package.json" package.json || [ ! -d node_modules ]; then
   cp "$here/package.json" .
   npm install --no-package-lock --no-audit --no-fund --loglevel=error

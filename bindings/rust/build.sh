@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the crates and the conformance driver into build/bindings/rust. Needs no
+# Builds the crates, the conformance driver and the rates of bench/languages into build/bindings/rust. Needs no
 # liblapwing: it is loaded at run time.
 #
 # Exit: 0; 77, whose last line says what this machine lacks; 1 anything else.

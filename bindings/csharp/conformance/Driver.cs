@@ -13,7 +13,7 @@ static class Driver
         new[]
             {
                 LibrarySteps, PublisherSteps.All, SubscriberSteps.All, HistorySteps.All, ChannelSteps.All, SymbolsSteps.All,
-                WaitSetSteps.All, MisuseSteps.All, RateSteps.All,
+                WaitSetSteps.All, MisuseSteps.All,
             }
             .SelectMany(some => some)
             .ToDictionary(one => one.Key, one => one.Value);

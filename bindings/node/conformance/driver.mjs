@@ -5,7 +5,6 @@ import { channelSteps } from './channel_steps.mjs';
 import { historySteps } from './history_steps.mjs';
 import { misuseSteps } from './misuse_steps.mjs';
 import { publisherSteps } from './publisher_steps.mjs';
-import { rateSteps } from './rate_steps.mjs';
 import { Step } from './step.mjs';
 import { subscriberSteps } from './subscriber_steps.mjs';
 import { symbolsSteps } from './symbols_steps.mjs';
@@ -35,7 +34,7 @@ const librarySteps = {
 
 const steps = {
   ...librarySteps, ...publisherSteps, ...subscriberSteps, ...historySteps, ...channelSteps, ...symbolsSteps,
-  ...misuseSteps, ...rateSteps,
+  ...misuseSteps,
 };
 
 function result(name) {

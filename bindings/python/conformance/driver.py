@@ -61,7 +61,6 @@ if __name__ == "__main__":
     import buses  # noqa: F401
     import channels  # noqa: F401
     import misuse  # noqa: F401
-    import rates  # noqa: F401
     import symbols  # noqa: F401
     import wait_sets  # noqa: F401
 

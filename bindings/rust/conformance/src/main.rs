@@ -1,7 +1,6 @@
 //! The driver of the conformance scenarios; the contract is in their folder,
 //! tests/conformance/bindings.
 
-mod allocated;
 mod answer;
 mod books;
 mod bus;
@@ -9,8 +8,6 @@ mod channels;
 mod forked;
 mod misuse;
 mod objects;
-mod passes;
-mod rates;
 mod rows;
 mod sets;
 mod step;
@@ -41,7 +38,6 @@ fn run(step: &Step, objects: &Objects) -> Answer {
         "symbols" => symbols::run(verb, step, objects),
         "set" => sets::run(verb, step, objects),
         "misuse" => misuse::run(verb, step),
-        "rate" => rates::run(verb, step),
         _ => Err(Failure::Unsupported),
     }
 }

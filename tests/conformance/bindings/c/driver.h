@@ -96,6 +96,5 @@ Operations channel_operations();
 Operations symbols_operations();
 Operations wait_set_operations();
 Operations misuse_operations();
-Operations rate_operations();
 
 }  // namespace lapwing::conformance

@@ -45,7 +45,6 @@ final class Driver {
     SymbolSteps.add(operations, handles);
     WaitSetSteps.add(operations, handles);
     MisuseSteps.add(operations);
-    RateSteps.add(operations);
     return operations;
   }
 

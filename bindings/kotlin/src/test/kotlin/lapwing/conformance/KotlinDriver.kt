@@ -79,7 +79,6 @@ fun main() {
     step("misuse.exit-in-wait", misuse::exitInWait)
     step("misuse.open-dropped", misuse::openDropped)
     step("misuse.drop") { misuse.drop() }
-    step("rate.read", ::rateOfReading)
     Driver.run(operations)
 }
 

@@ -1,5 +1,11 @@
-//! How fast the package is: memory is used again, by the fastest call for each purpose.
+//! How fast the package is: README.md of the folder above.
 
+mod allocated;
+mod passes;
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::str::FromStr;
 use std::time::Duration;
 
 use lapwing::{
@@ -7,9 +13,7 @@ use lapwing::{
     Start, Subscriber, SubscriberOptions, Wait, FOREVER, NOW,
 };
 
-use crate::answer::{ok, Answer, Failure};
-use crate::passes::{rate_of, round_trip_ns, timed};
-use crate::step::Step;
+use passes::{rate_of, round_trip_ns, timed};
 
 const RECORD_BYTES: usize = 56;
 const MESSAGE_BYTES: usize = 32;
@@ -20,18 +24,42 @@ const START_MAX: Duration = Duration::from_secs(10);
 
 type Record = [u8; RECORD_BYTES];
 
-pub fn run(verb: &str, step: &Step) -> Answer {
-    match verb {
-        "read" => read(step),
-        "take" => take(step),
-        "publish" => publish(step),
-        "publish-one" => publish_one(step),
-        "echo" => echo(step),
-        "ping" => ping(step),
-        "channel-echo" => channel_echo(step),
-        "channel-ping" => channel_ping(step),
-        _ => Err(Failure::Unsupported),
+type Failure = Box<dyn Error>;
+type Answer = Result<String, Failure>;
+
+/// The arguments of a rate: key=value.
+struct Step(HashMap<String, String>);
+
+impl Step {
+    fn text(&self, key: &str) -> Result<&str, Failure> {
+        Ok(self.0.get(key).ok_or(format!("{key} is missing"))?)
     }
+
+    fn number<T: FromStr<Err: Error + 'static>>(&self, key: &str) -> Result<T, Failure> {
+        Ok(self.text(key)?.parse()?)
+    }
+}
+
+fn main() -> Result<(), Failure> {
+    let mut words = std::env::args().skip(1);
+    let rate = words.next().unwrap_or_default();
+    let pairs = words.filter_map(|word| {
+        word.split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned()))
+    });
+    let step = Step(pairs.collect());
+    let answer = match rate.as_str() {
+        "read" => read(&step),
+        "take" => take(&step),
+        "publish" => publish(&step),
+        "publish-one" => publish_one(&step),
+        "echo" => echo(&step),
+        "ping" => ping(&step),
+        "channel-echo" => channel_echo(&step),
+        "channel-ping" => channel_ping(&step),
+        _ => Err(format!("no rate is called {rate}").into()),
+    };
+    println!("{}", answer?);
+    Ok(())
 }
 
 fn subscriber_of(directory: &str) -> Result<Subscriber, Failure> {
@@ -67,7 +95,7 @@ fn read(step: &Step) -> Answer {
             Ok(())
         })
     })?;
-    Ok(format!("ok ns={:.3} garbage={:.3}", rate.ns, rate.garbage))
+    Ok(format!("ns={:.3} garbage={:.3}", rate.ns, rate.garbage))
 }
 
 /// The next record, behind the events that stand before it.
@@ -89,7 +117,7 @@ fn take(step: &Step) -> Answer {
         let mut subscriber = subscriber_of(step.text("directory")?)?;
         timed(|| (0..records).try_for_each(|_| take_one(&mut subscriber, &mut record, &mut events)))
     })?;
-    Ok(format!("ok ns={:.3}", rate.ns))
+    Ok(format!("ns={:.3}", rate.ns))
 }
 
 fn publish(step: &Step) -> Answer {
@@ -107,7 +135,7 @@ fn publish(step: &Step) -> Answer {
             Ok(())
         })
     })?;
-    Ok(format!("ok ns={:.3}", rate.ns))
+    Ok(format!("ns={:.3}", rate.ns))
 }
 
 fn publish_one(step: &Step) -> Answer {
@@ -122,7 +150,7 @@ fn publish_one(step: &Step) -> Answer {
             Ok(())
         })
     })?;
-    Ok(format!("ok ns={:.3}", rate.ns))
+    Ok(format!("ns={:.3}", rate.ns))
 }
 
 /// A bus each way. The subscriber waits for the other side's.
@@ -159,7 +187,7 @@ fn echo(step: &Step) -> Answer {
         ways.take()?;
         ways.publish()?;
     }
-    ok()
+    Ok(String::new())
 }
 
 fn ping(step: &Step) -> Answer {
@@ -168,7 +196,7 @@ fn ping(step: &Step) -> Answer {
         ways.publish()?;
         ways.take()
     })?;
-    Ok(format!("ok ns={ns:.1}"))
+    Ok(format!("ns={ns:.1}"))
 }
 
 fn channel_options() -> ChannelOptions {
@@ -190,7 +218,7 @@ fn channel_echo(step: &Step) -> Answer {
     }
     // It fails where the other side has ended, which it does once it has everything.
     let _ = outgoing.drain(FOREVER);
-    ok()
+    Ok(String::new())
 }
 
 fn channel_ping(step: &Step) -> Answer {
@@ -204,9 +232,9 @@ fn channel_ping(step: &Step) -> Answer {
         claim.commit(1)?;
         let messages = incoming.peek(1, FOREVER)?;
         let payload = messages[0].payload();
-        message.copy_from_slice(payload.get(..MESSAGE_BYTES).ok_or(Failure::Unsupported)?);
+        message.copy_from_slice(payload.get(..MESSAGE_BYTES).ok_or("a message is too short")?);
         messages.release()?;
         Ok(())
     })?;
-    Ok(format!("ok ns={ns:.1}"))
+    Ok(format!("ns={ns:.1}"))
 }

@@ -1,7 +1,7 @@
-"""The round trip over Tachyon's own package for Python, beside those of the drivers: the same two steps.
+"""The round trip over Tachyon's own package for Python, beside those of Lapwing's: the same two rates.
 
-    rate.channel-echo path=P count=N      listens at P and P.back, and sends back what comes
-    rate.channel-ping path=P count=N      `ok ns=…`, of a round trip in the median block
+    channel-echo path=P count=N      listens at P and P.back, and sends back what comes
+    channel-ping path=P count=N      `ns=…`, of a round trip in the median block
 
 Both sides only spin, as Lapwing's do with the wait "busy".
 """
@@ -45,7 +45,7 @@ def echo(path: str, count: int) -> str:
         for _ in range(count):
             back.send(received(to), 1)
         time.sleep(0.1)  # the last one is taken before what it lies in is gone
-    return "ok"
+    return ""
 
 
 def ping(path: str, count: int) -> str:
@@ -58,20 +58,11 @@ def ping(path: str, count: int) -> str:
                 to.send(payload, 1)
                 received(back)
             blocks.append(time.monotonic_ns() - started)
-    return f"ok ns={statistics.median_high(blocks[1:]) / ROUND_TRIPS:.1f}"
+    return f"ns={statistics.median_high(blocks[1:]) / ROUND_TRIPS:.1f}"
 
 
-STEPS: dict[str, Callable[[str, int], str]] = {"rate.channel-echo": echo, "rate.channel-ping": ping}
-
-
-def main() -> int:
-    for line in sys.stdin:
-        operation, *given = line.split()
-        options = dict(pair.split("=", 1) for pair in given)
-        print(STEPS[operation](options["path"], int(options["count"])))
-        print(".", flush=True)
-    return 0
-
+RATES: dict[str, Callable[[str, int], str]] = {"channel-echo": echo, "channel-ping": ping}
 
 if __name__ == "__main__":
-    sys.exit(main())
+    given = dict(pair.split("=", 1) for pair in sys.argv[2:])
+    print(RATES[sys.argv[1]](given["path"], int(given["count"])))

@@ -1,5 +1,5 @@
-// How fast the package is: the contract's section "Rates". What waits asks again at once, in this thread:
-// a wait of the package would be a turn of the event loop.
+// How fast the package is: README.md of bench/languages. What waits asks again at once, in this thread: a wait of the
+// package would be a turn of the event loop.
 import { getHeapStatistics, GCProfiler } from 'node:v8';
 import { Batch, Consumer, LapwingError, Listener, Producer, Publisher, Subscriber } from 'lapwing';
 
@@ -12,6 +12,10 @@ const BLOCK = 1000; // round trips
 const RETRY_MS = 10_000;
 const NS_PER_MS = 1e6;
 
+const given = Object.fromEntries(process.argv.slice(3).map((word) => word.split('=')));
+const text = (key) => given[key];
+const number = (key) => Number(given[key]);
+
 const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
 
 function nsOf(work) {
@@ -21,18 +25,18 @@ function nsOf(work) {
 }
 
 /** The median of what passes take, in ns a record; `pass` returns the ns of one. One more warms up. */
-function medianPassNs(step, pass) {
-  const records = step.number('records');
-  const each = Array.from({ length: step.number('passes') + 1 }, () => pass(records) / records);
+function medianPassNs(pass) {
+  const records = number('records');
+  const each = Array.from({ length: number('passes') + 1 }, () => pass(records) / records);
   return median(each.slice(1));
 }
 
 /** ns a round trip of the median block; the first one warms up. */
-function medianRoundTripNs(step, roundTrip) {
+function medianRoundTripNs(roundTrip) {
   const block = () => {
     for (let trip = 0; trip < BLOCK; ++trip) roundTrip();
   };
-  const each = Array.from({ length: step.number('count') / BLOCK }, () => nsOf(block) / BLOCK);
+  const each = Array.from({ length: number('count') / BLOCK }, () => nsOf(block) / BLOCK);
   return median(each.slice(1));
 }
 
@@ -59,11 +63,11 @@ function readAll(subscriber, batch, records) {
   for (let got = 0; got < records;) if (subscriber.tryRead(batch)) got += batch.count;
 }
 
-function read(step) {
-  const batch = new Batch({ rows: step.number('rows'), rowBytes: RECORD_BYTES });
+function read() {
+  const batch = new Batch({ rows: number('rows'), rowBytes: RECORD_BYTES });
   const garbage = [];
-  const ns = medianPassNs(step, (records) => {
-    const subscriber = subscriberOf(step.text('directory'));
+  const ns = medianPassNs((records) => {
+    const subscriber = subscriberOf(text('directory'));
     let took;
     garbage.push(allocatedBy(() => {
       took = nsOf(() => readAll(subscriber, batch, records));
@@ -72,8 +76,8 @@ function read(step) {
     return took;
   });
   const allocated = garbage.slice(1).reduce((sum, bytes) => sum + bytes, 0);
-  const records = step.number('records') * step.number('passes');
-  return `ok ns=${ns.toFixed(3)} garbage=${(allocated / records).toFixed(3)}`;
+  const records = number('records') * number('passes');
+  return `ns=${ns.toFixed(3)} garbage=${(allocated / records).toFixed(3)}`;
 }
 
 const events = new Batch({ rows: 1, rowBytes: RECORD_BYTES });
@@ -89,33 +93,33 @@ function takeOne(subscriber, record) {
   }
 }
 
-function take(step) {
+function take() {
   const record = new Uint8Array(RECORD_BYTES);
-  const ns = medianPassNs(step, (records) => {
-    const subscriber = subscriberOf(step.text('directory'));
+  const ns = medianPassNs((records) => {
+    const subscriber = subscriberOf(text('directory'));
     const took = nsOf(() => {
       for (let got = 0; got < records; ++got) takeOne(subscriber, record);
     });
     subscriber.destroy();
     return took;
   });
-  return `ok ns=${ns.toFixed(3)}`;
+  return `ns=${ns.toFixed(3)}`;
 }
 
-async function publishBy(step, rows) {
+async function publishBy(rows) {
   const records = new Uint8Array(rows * RECORD_BYTES).fill(1);
-  const publisher = await publisherOf(step.text('directory'), PUBLISHED_CAPACITY);
-  const ns = medianPassNs(step, (count) => nsOf(() => {
+  const publisher = await publisherOf(text('directory'), PUBLISHED_CAPACITY);
+  const ns = medianPassNs((count) => nsOf(() => {
     for (let done = 0; done < count; done += rows) publisher.tryPublish(records);
   }));
   publisher.destroy();
-  return `ok ns=${ns.toFixed(3)}`;
+  return `ns=${ns.toFixed(3)}`;
 }
 
 /** A bus each way: this side's publisher, and its subscriber of the other one's. */
-async function openBothWays(step) {
-  const publisher = await publisherOf(step.text('out'), ECHO_CAPACITY);
-  const subscriber = subscriberOf(step.text('in')); // waits for the other bus, as for a publisher that restarts
+async function openBothWays() {
+  const publisher = await publisherOf(text('out'), ECHO_CAPACITY);
+  const subscriber = subscriberOf(text('in')); // waits for the other bus, as for a publisher that restarts
   const record = new Uint8Array(RECORD_BYTES);
   return {
     publish: () => publisher.tryPublish(record),
@@ -124,24 +128,24 @@ async function openBothWays(step) {
   };
 }
 
-async function echo(step) {
-  const ways = await openBothWays(step);
-  for (let left = step.number('count'); left > 0; --left) {
+async function echo() {
+  const ways = await openBothWays();
+  for (let left = number('count'); left > 0; --left) {
     ways.take();
     ways.publish();
   }
   ways.destroy();
-  return 'ok';
+  return '';
 }
 
-async function ping(step) {
-  const ways = await openBothWays(step);
-  const ns = medianRoundTripNs(step, () => {
+async function ping() {
+  const ways = await openBothWays();
+  const ns = medianRoundTripNs(() => {
     ways.publish();
     ways.take();
   });
   ways.destroy();
-  return `ok ns=${ns.toFixed(1)}`;
+  return `ns=${ns.toFixed(1)}`;
 }
 
 const bytes = new Uint8Array(MESSAGE_BYTES);
@@ -162,38 +166,41 @@ function receive(consumer) {
   consumer.release(1);
 }
 
-async function channelEcho(step) {
-  const listener = Listener.open(step.text('path'));
+async function channelEcho() {
+  const listener = Listener.open(text('path'));
   const consumer = await listener.accept('consumer', { wait: 'busy' });
   const producer = await listener.accept('producer', { wait: 'busy' });
-  for (let left = step.number('count'); left > 0; --left) {
+  for (let left = number('count'); left > 0; --left) {
     receive(consumer);
     send(producer);
   }
   await producer.drain().catch(() => undefined); // the other side may have ended behind the last message
   [consumer, producer, listener].forEach((handle) => handle.destroy());
-  return 'ok';
+  return '';
 }
 
-async function channelPing(step) {
+async function channelPing() {
   const options = { wait: 'busy', retryMs: RETRY_MS, timeout: Infinity };
-  const producer = await Producer.connect(step.text('path'), options);
-  const consumer = await Consumer.connect(step.text('path'), options);
-  const ns = medianRoundTripNs(step, () => {
+  const producer = await Producer.connect(text('path'), options);
+  const consumer = await Consumer.connect(text('path'), options);
+  const ns = medianRoundTripNs(() => {
     send(producer);
     receive(consumer);
   });
   [producer, consumer].forEach((handle) => handle.destroy());
-  return `ok ns=${ns.toFixed(1)}`;
+  return `ns=${ns.toFixed(1)}`;
 }
 
-export const rateSteps = {
-  'rate.read': read,
-  'rate.take': take,
-  'rate.publish': (step) => publishBy(step, step.number('rows')),
-  'rate.publish-one': (step) => publishBy(step, 1),
-  'rate.echo': echo,
-  'rate.ping': ping,
-  'rate.channel-echo': channelEcho,
-  'rate.channel-ping': channelPing,
+const rates = {
+  read,
+  take,
+  publish: () => publishBy(number('rows')),
+  'publish-one': () => publishBy(1),
+  echo,
+  ping,
+  'channel-echo': channelEcho,
+  'channel-ping': channelPing,
 };
+
+console.log(await rates[process.argv[2]]());
+process.exit(0);

@@ -1,9 +1,8 @@
-package lapwing.conformance;
+package rates;
 
 import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
-import java.util.Locale;
 
 /** The timed passes of a rate. The first one warms up, and does not count. */
 final class Passes {
@@ -17,7 +16,7 @@ final class Passes {
   private long beginNs;
   private long beginAllocated;
 
-  Passes(Step step) {
+  Passes(Rates.Step step) {
     records = step.number("records");
     ns = new long[step.whole("passes")];
   }
@@ -47,15 +46,11 @@ final class Passes {
   /** Of the median pass, a record. */
   String ns() {
     Arrays.sort(ns);
-    return thousandths((double) ns[ns.length / 2] / records);
+    return Rates.rounded("ns=%.3f", (double) ns[ns.length / 2] / records);
   }
 
   /** Bytes that all threads have allocated, a record. */
   String garbage() {
-    return thousandths((double) allocated / ns.length / records);
-  }
-
-  private static String thousandths(double value) {
-    return String.format(Locale.ROOT, "%.3f", value);
+    return Rates.rounded(" garbage=%.3f", (double) allocated / ns.length / records);
   }
 }

@@ -1,4 +1,4 @@
-// How fast the package is: the section "Rates" of tests/conformance/bindings/README.md.
+// How fast the package is: README.md of the folder above.
 using System;
 using System.Collections.Generic;
 using System.Globalization;
@@ -57,22 +57,37 @@ static class Clock
     internal static double Ns => System.Diagnostics.Stopwatch.GetTimestamp() * (1e9 / System.Diagnostics.Stopwatch.Frequency);
 }
 
-static class RateSteps
+/// <summary>The arguments of a rate: key=value.</summary>
+sealed class Step
+{
+    readonly Dictionary<string, string> values;
+
+    internal Step(IEnumerable<string> words) =>
+        values = words.Select(word => word.Split(new[] { '=' }, 2)).ToDictionary(pair => pair[0], pair => pair[1]);
+
+    internal string Text(string key) => values[key];
+
+    internal ulong Number(string key) => ulong.Parse(values[key], CultureInfo.InvariantCulture);
+
+    internal int Int(string key) => (int)Number(key);
+}
+
+static class Rates
 {
     const string RecordFormat = "F3"; // of ns a record
     const int RowBytes = 56;
     const int Capacity = 1 << 20;
 
-    internal static readonly Dictionary<string, Func<Step, string>> All = new Dictionary<string, Func<Step, string>>
+    static readonly Dictionary<string, Func<Step, string>> all = new Dictionary<string, Func<Step, string>>
     {
-        { "rate.read", Read },
-        { "rate.take", Take },
-        { "rate.publish", step => Publish(step, step.Int("rows")) },
-        { "rate.publish-one", step => Publish(step, 1) },
-        { "rate.echo", RoundTripSteps.Echo },
-        { "rate.ping", RoundTripSteps.Ping },
-        { "rate.channel-echo", RoundTripSteps.ChannelEcho },
-        { "rate.channel-ping", RoundTripSteps.ChannelPing },
+        { "read", Read },
+        { "take", Take },
+        { "publish", step => Publish(step, step.Int("rows")) },
+        { "publish-one", step => Publish(step, 1) },
+        { "echo", RoundTrips.Echo },
+        { "ping", RoundTrips.Ping },
+        { "channel-echo", RoundTrips.ChannelEcho },
+        { "channel-ping", RoundTrips.ChannelPing },
     };
 
     /// <summary>The publishers have no journal, which could fill a gap.</summary>
@@ -82,17 +97,6 @@ static class RateSteps
     };
 
     static Subscriber Open(string directory) => Subscriber.Open(OptionsOf(directory));
-
-    /// <summary>Of the bus: its first event says it.</summary>
-    static int RecordBytesOf(string directory)
-    {
-        using (var subscriber = Open(directory))
-        using (var batch = new Batch(new byte[0]))
-        {
-            subscriber.Read(batch);
-            return batch.Event.RecordBytes;
-        }
-    }
 
     static void ReadPass(Subscriber subscriber, Batch batch, long records)
     {
@@ -108,11 +112,11 @@ static class RateSteps
         var directory = step.Text("directory");
         var records = (long)step.Number("records");
         var passCount = step.Int("passes");
-        using (var batch = new Batch(step.Int("rows"), RecordBytesOf(directory)))
+        using (var batch = new Batch(step.Int("rows"), RowBytes))
         {
             var passes = Passes.Run(passCount, () => Open(directory), subscriber => ReadPass(subscriber, batch, records));
             var garbage = passes.Garbage / (double)(records * passCount);
-            return $"ok {passes.Each(records, RecordFormat)} garbage={garbage.ToString("F3", CultureInfo.InvariantCulture)}";
+            return $"{passes.Each(records, RecordFormat)} garbage={garbage.ToString("F3", CultureInfo.InvariantCulture)}";
         }
     }
 
@@ -137,14 +141,14 @@ static class RateSteps
     {
         var directory = step.Text("directory");
         var records = (long)step.Number("records");
-        var record = new byte[RecordBytesOf(directory)];
+        var record = new byte[RowBytes];
         using (var batch = new Batch(new byte[0]))
         {
             var passes = Passes.Run(step.Int("passes"), () => Open(directory), subscriber =>
             {
                 for (long count = 0; count < records; ++count) TakeNext(subscriber, record, batch);
             });
-            return $"ok {passes.Each(records, RecordFormat)}";
+            return passes.Each(records, RecordFormat);
         }
     }
 
@@ -152,13 +156,6 @@ static class RateSteps
     {
         Directory = directory, RecordBytes = RowBytes, Capacity = capacity, NoJournal = true,
     });
-
-    internal static byte[] Rows(int count)
-    {
-        var rows = new byte[count * RowBytes];
-        for (var row = 0; row < count; ++row) Records.Write(rows, row * RowBytes, (ulong)row + 1, RowBytes);
-        return rows;
-    }
 
     static void PublishPass(Publisher publisher, byte[] rows, long records)
     {
@@ -170,7 +167,7 @@ static class RateSteps
     static string Publish(Step step, int rowCount)
     {
         var records = (long)step.Number("records");
-        var rows = Rows(rowCount);
+        var rows = new byte[rowCount * RowBytes];
         using (var publisher = PublisherOf(step.Text("directory"), Capacity))
         {
             var passes = new Passes();
@@ -178,7 +175,14 @@ static class RateSteps
             {
                 passes.Add(() => PublishPass(publisher, rows, records), pass > 0);
             }
-            return $"ok {passes.Each(records, RecordFormat)}";
+            return passes.Each(records, RecordFormat);
         }
+    }
+
+    static int Main(string[] arguments)
+    {
+        Library.Require();
+        Console.Out.WriteLine(all[arguments[0]](new Step(arguments.Skip(1))));
+        return 0;
     }
 }

@@ -1,4 +1,4 @@
-// How the rates of languages are timed: README.md, Rates.
+// What the rates of C and C++ have in common: README.md.
 //
 // Thread safety: one thread.
 #pragma once
@@ -7,9 +7,40 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
-namespace lapwing::conformance {
+namespace lapwing::bench {
+
+// The arguments of a rate: key=value.
+class Step {
+ public:
+  Step(int argc, char** argv) {
+    for (int i = 0; i < argc; ++i) {
+      const std::string word = argv[i];
+      const std::size_t equals = word.find('=');
+      values_[word.substr(0, equals)] = word.substr(equals + 1);
+    }
+  }
+  const std::string& text(const std::string& key) const { return values_.at(key); }
+  std::uint64_t number(const std::string& key) const { return std::stoull(text(key)); }
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+using Rates = std::map<std::string, std::function<std::string(const Step&)>>;
+
+// Runs the rate that the first argument names, and prints what it returns.
+inline int run_rate(const Rates& rates, int argc, char** argv) {
+  const auto found = argc < 2 ? rates.end() : rates.find(argv[1]);
+  if (found == rates.end()) return 2;
+  std::puts(found->second(Step(argc - 2, argv + 2)).c_str());
+  return 0;
+}
 
 inline double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -53,4 +84,4 @@ double median_round_trip_ns(std::uint64_t count, RoundTrip&& round_trip) {
   return median(blocks);
 }
 
-}  // namespace lapwing::conformance
+}  // namespace lapwing::bench

@@ -1,10 +1,11 @@
-"""Steps that are timed: written for the highest rate."""
+"""The rates of Python: README.md of the folder above."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,7 +13,6 @@ from typing import Any
 import numpy as np
 
 import lapwing
-from steps import Answers, Step, ok, step
 
 RECORD_BYTES = 56
 MESSAGE_BYTES = 32
@@ -21,6 +21,29 @@ CAPACITY = 1 << 20
 SECONDS = 10.0  # for the other side to appear
 
 ns = time.monotonic_ns
+
+RATES: dict[str, Callable[[Step], str]] = {}
+
+
+class Step:
+    """The arguments of a rate: key=value."""
+
+    def __init__(self, words: list[str]) -> None:
+        self._values = dict(word.split("=", 1) for word in words)
+
+    def text(self, key: str) -> str:
+        return self._values[key]
+
+    def number(self, key: str) -> int:
+        return int(self.text(key))
+
+
+def rate(name: str) -> Callable[[Callable[[Step], str]], Callable[[Step], str]]:
+    def add(function: Callable[[Step], str]) -> Callable[[Step], str]:
+        RATES[name] = function
+        return function
+
+    return add
 
 
 def follower(directory: str, **options: Any) -> lapwing.Subscriber:
@@ -53,8 +76,8 @@ def median_round_trip(step: Step, round_trip: Callable[[], None]) -> str:
 # ---- reading
 
 
-@step("rate.read")
-def _(step: Step) -> Answers:
+@rate("read")
+def _(step: Step) -> str:
     records = step.number("records")
     memory = np.empty(step.number("rows") * RECORD_BYTES, np.uint8)
 
@@ -69,11 +92,11 @@ def _(step: Step) -> Answers:
             return ns() - started
 
     # The interpreter counts what is allocated now, and not what was: garbage has no counter.
-    return ok(ns=median_pass(step, read), garbage="-")
+    return f"ns={median_pass(step, read)} garbage=-"
 
 
-@step("rate.take")
-def _(step: Step) -> Answers:
+@rate("take")
+def _(step: Step) -> str:
     records = step.number("records")
     record = bytearray(RECORD_BYTES)
 
@@ -89,14 +112,14 @@ def _(step: Step) -> Answers:
                     subscriber.read(rows=1, timeout=0)
             return ns() - started
 
-    return ok(ns=median_pass(step, take))
+    return f"ns={median_pass(step, take)}"
 
 
 # ---- data frames
 
 
-@step("rate.to-arrow")
-def _(step: Step) -> Answers:
+@rate("to-arrow")
+def _(step: Step) -> str:
     """Records of dbn.mbp-1 as an Arrow batch, and a copy of them, in turns.
 
     copy: the time of the copy over that of the batch, of the median pass.
@@ -114,13 +137,13 @@ def _(step: Step) -> Answers:
         batches.append(made - started)
         ratios.append((ns() - made) / batches[-1])
     per_record = statistics.median(batches[1:]) / len(rows)
-    return ok(ns=f"{per_record:.3f}", copy=f"{statistics.median(ratios[1:]):.3f}")
+    return f"ns={per_record:.3f} copy={statistics.median(ratios[1:]):.3f}"
 
 
 # ---- publishing
 
 
-def publishing(step: Step, records: object, calls: int) -> Answers:
+def publishing(step: Step, records: object, calls: int) -> str:
     with publisher_at(step.text("directory"), CAPACITY) as publisher:
 
         def publish() -> int:
@@ -129,17 +152,17 @@ def publishing(step: Step, records: object, calls: int) -> Answers:
                 publisher.publish(records)
             return ns() - started
 
-        return ok(ns=median_pass(step, publish))
+        return f"ns={median_pass(step, publish)}"
 
 
-@step("rate.publish")
-def _(step: Step) -> Answers:
+@rate("publish")
+def _(step: Step) -> str:
     batch = np.zeros(step.number("rows"), f"V{RECORD_BYTES}")
     return publishing(step, batch, math.ceil(step.number("records") / len(batch)))
 
 
-@step("rate.publish-one")
-def _(step: Step) -> Answers:
+@rate("publish-one")
+def _(step: Step) -> str:
     return publishing(step, bytes(RECORD_BYTES), step.number("records"))
 
 
@@ -173,31 +196,31 @@ def both_ways(step: Step) -> Iterator[BothWays]:
             yield BothWays(publisher, subscriber)
 
 
-@step("rate.echo")
-def _(step: Step) -> Answers:
+@rate("echo")
+def _(step: Step) -> str:
     with both_ways(step) as ways:
         for _ in range(step.number("count")):
             ways.take()
             ways.publish()
-    return ok()
+    return ""
 
 
-@step("rate.ping")
-def _(step: Step) -> Answers:
+@rate("ping")
+def _(step: Step) -> str:
     with both_ways(step) as ways:
 
         def round_trip() -> None:
             ways.publish()
             ways.take()
 
-        return ok(ns=median_round_trip(step, round_trip))
+        return f"ns={median_round_trip(step, round_trip)}"
 
 
 # ---- there and back, by two channels
 
 
-@step("rate.channel-echo")
-def _(step: Step) -> Answers:
+@rate("channel-echo")
+def _(step: Step) -> str:
     with (
         lapwing.Listener(step.text("path")) as listener,
         listener.accept(lapwing.Consumer, wait="busy") as consumer,
@@ -209,11 +232,11 @@ def _(step: Step) -> Answers:
             consumer.release()
         with contextlib.suppress(lapwing.Error):  # the other side may close first
             producer.drain()
-    return ok()
+    return ""
 
 
-@step("rate.channel-ping")
-def _(step: Step) -> Answers:
+@rate("channel-ping")
+def _(step: Step) -> str:
     path = step.text("path")
     with (
         lapwing.Producer.connect(path, wait="busy", retry=SECONDS) as producer,
@@ -227,4 +250,8 @@ def _(step: Step) -> Answers:
             bytes(message)
             consumer.release()
 
-        return ok(ns=median_round_trip(step, round_trip))
+        return f"ns={median_round_trip(step, round_trip)}"
+
+
+if __name__ == "__main__":
+    print(RATES[sys.argv[1]](Step(sys.argv[2:])))

@@ -1,17 +1,21 @@
+// Command rates is how fast the Go package is: README.md of the folder above.
 package main
 
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"lapwing.example/go/lapwing"
 )
 
-// The steps rate.*, of buses and channels at their highest rate. A publisher without a journal never
-// waits. Other waits have no deadline: a context with one costs a clock reading a call.
+// A publisher without a journal never waits. Other waits have no deadline: a context with one costs a
+// clock reading a call.
 
 const (
 	rateBytes     = 56 // of a record
@@ -23,18 +27,42 @@ const (
 	echoedMessage = 1 // its type
 )
 
-func init() {
-	for name, operation := range map[string]func(*driver, step) []string{
-		"read":         rateRead,
-		"take":         rateTake,
-		"publish":      ratePublish,
-		"publish-one":  ratePublishOne,
-		"echo":         rateEcho,
-		"ping":         ratePing,
-		"channel-echo": rateChannelEcho,
-		"channel-ping": rateChannelPing,
-	} {
-		operations["rate."+name] = guarded(operation)
+var rates = map[string]func(step) string{
+	"read":         rateRead,
+	"take":         rateTake,
+	"publish":      ratePublish,
+	"publish-one":  ratePublishOne,
+	"echo":         rateEcho,
+	"ping":         ratePing,
+	"channel-echo": rateChannelEcho,
+	"channel-ping": rateChannelPing,
+}
+
+// step has the arguments of a rate: key=value.
+type step map[string]string
+
+func (s step) text(key string) string { return s[key] }
+
+func (s step) number(key string) int { return must(strconv.Atoi(s[key])) }
+
+func main() {
+	s := step{}
+	for _, word := range os.Args[2:] {
+		key, value, _ := strings.Cut(word, "=")
+		s[key] = value
+	}
+	fmt.Println(rates[os.Args[1]](s))
+}
+
+// must is what was made.
+func must[T any](made T, err error) T {
+	check(err)
+	return made
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
 	}
 }
 
@@ -94,17 +122,9 @@ func endPublisher(p *lapwing.Publisher) {
 	check(p.Close())
 }
 
-// ratedRowBytes is the size of the records of a bus: a session comes before its records.
-func ratedRowBytes(directory string) int {
-	subscriber := ratedSubscriber(directory)
-	defer subscriber.Close()
-	check(subscriber.Read(context.Background(), lapwing.NewBatch(0)))
-	return rowBytes(subscriber)
-}
-
-func rateRead(_ *driver, s step) []string {
-	records, rows := int(s.number("records")), int(s.number("rows"))
-	b := lapwing.NewBatch(rows * ratedRowBytes(s.text("directory")))
+func rateRead(s step) string {
+	records, rows := s.number("records"), s.number("rows")
+	b := lapwing.NewBatch(rows * rateBytes)
 	w := measure(s, func(w *stopwatch) {
 		subscriber := ratedSubscriber(s.text("directory"))
 		defer subscriber.Close()
@@ -113,7 +133,7 @@ func rateRead(_ *driver, s step) []string {
 		w.stop()
 	})
 	garbage := float64(w.allocated) / float64(records*len(w.took))
-	return ok(w.perRecord(records), fmt.Sprintf("garbage=%.3f", garbage))
+	return w.perRecord(records) + fmt.Sprintf(" garbage=%.3f", garbage)
 }
 
 func readRecords(s *lapwing.Subscriber, b *lapwing.Batch, count int) {
@@ -125,8 +145,8 @@ func readRecords(s *lapwing.Subscriber, b *lapwing.Batch, count int) {
 	}
 }
 
-func rateTake(_ *driver, s step) []string {
-	records := int(s.number("records"))
+func rateTake(s step) string {
+	records := s.number("records")
 	w := measure(s, func(w *stopwatch) {
 		subscriber := ratedSubscriber(s.text("directory"))
 		defer subscriber.Close()
@@ -134,7 +154,7 @@ func rateTake(_ *driver, s step) []string {
 		takeRecords(subscriber, records)
 		w.stop()
 	})
-	return ok(w.perRecord(records))
+	return w.perRecord(records)
 }
 
 // takeRecords iterates, which is faster than ReadOne: a call of cgo is paid once for many records.
@@ -150,8 +170,8 @@ func takeRecords(s *lapwing.Subscriber, count int) {
 	}
 }
 
-func ratePublish(_ *driver, s step) []string {
-	records, rows := int(s.number("records")), int(s.number("rows"))
+func ratePublish(s step) string {
+	records, rows := s.number("records"), s.number("rows")
 	publisher := ratedPublisher(s.text("directory"), rateCapacity)
 	defer endPublisher(publisher)
 	batch := make([]byte, rows*rateBytes)
@@ -162,11 +182,11 @@ func ratePublish(_ *driver, s step) []string {
 		}
 		w.stop()
 	})
-	return ok(w.perRecord(records))
+	return w.perRecord(records)
 }
 
-func ratePublishOne(_ *driver, s step) []string {
-	records := int(s.number("records"))
+func ratePublishOne(s step) string {
+	records := s.number("records")
 	publisher := ratedPublisher(s.text("directory"), rateCapacity)
 	defer endPublisher(publisher)
 	record := make([]byte, rateBytes)
@@ -177,7 +197,7 @@ func ratePublishOne(_ *driver, s step) []string {
 		}
 		w.stop()
 	})
-	return ok(w.perRecord(records))
+	return w.perRecord(records)
 }
 
 // takeNext takes the next record, and reads the events before it.
@@ -192,7 +212,7 @@ func takeNext(s *lapwing.Subscriber, record []byte) {
 	}
 }
 
-func rateEcho(_ *driver, s step) []string {
+func rateEcho(s step) string {
 	publisher := ratedPublisher(s.text("out"), echoCapacity)
 	defer endPublisher(publisher)
 	subscriber := ratedSubscriber(s.text("in"))
@@ -202,10 +222,10 @@ func rateEcho(_ *driver, s step) []string {
 		takeNext(subscriber, record)
 		must(publisher.Publish(lapwing.NoWait, record))
 	}
-	return ok()
+	return ""
 }
 
-func ratePing(_ *driver, s step) []string {
+func ratePing(s step) string {
 	publisher := ratedPublisher(s.text("out"), echoCapacity)
 	defer endPublisher(publisher)
 	subscriber := ratedSubscriber(s.text("in"))
@@ -218,9 +238,9 @@ func ratePing(_ *driver, s step) []string {
 }
 
 // roundTrips answers with the median block, in ns a round trip. The first block warms up.
-func roundTrips(s step, trip func()) []string {
+func roundTrips(s step, trip func()) string {
 	var blocks []float64
-	for left := int(s.number("count")); left > 0; left -= blockTrips {
+	for left := s.number("count"); left > 0; left -= blockTrips {
 		trips := min(left, blockTrips)
 		began := time.Now()
 		for range trips {
@@ -231,12 +251,12 @@ func roundTrips(s step, trip func()) []string {
 	if len(blocks) > 1 {
 		blocks = blocks[1:]
 	}
-	return ok(fmt.Sprintf("ns=%.1f", median(blocks)))
+	return fmt.Sprintf("ns=%.1f", median(blocks))
 }
 
 // Receive and Send copy 32 bytes, and cost a call of cgo less than a view and a claim.
 
-func rateChannelEcho(_ *driver, s step) []string {
+func rateChannelEcho(s step) string {
 	ctx, options := context.Background(), lapwing.ChannelOptions{Wait: lapwing.WaitBusy}
 	listener := must(lapwing.Listen(s.text("path"), lapwing.ListenerOptions{}))
 	defer listener.Close()
@@ -250,10 +270,10 @@ func rateChannelEcho(_ *driver, s step) []string {
 		check(producer.Send(ctx, message))
 	}
 	_ = producer.Drain(ctx) // the peer may close as soon as it has the last message
-	return ok()
+	return ""
 }
 
-func rateChannelPing(_ *driver, s step) []string {
+func rateChannelPing(s step) string {
 	ctx, options := context.Background(), lapwing.ChannelOptions{Wait: lapwing.WaitBusy, Retry: attachWithin}
 	producer := must(lapwing.ConnectProducer(ctx, s.text("path"), options))
 	defer producer.Close()

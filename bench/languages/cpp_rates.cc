@@ -1,31 +1,21 @@
-// The rates of C++, which those of C are held against: the steps `rate.*` of
-// tests/conformance/bindings/README.md, and no others.
+// The rates of C++, against which those of C are held: README.md.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <iostream>
-#include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "bench/languages/rates.h"
 #include "lapwing/consumer.h"
 #include "lapwing/listener.h"
 #include "lapwing/producer.h"
 #include "lapwing/publisher.h"
 #include "lapwing/subscriber.h"
-#include "tests/conformance/bindings/c/passes.h"
-#include "tests/conformance/bindings/c/step.h"
 
 namespace lapwing::bench {
 namespace {
-
-using conformance::median_pass_ns;
-using conformance::median_round_trip_ns;
-using conformance::Step;
 
 struct Record {
   std::uint64_t words[7];
@@ -76,7 +66,7 @@ std::string read(const Step& step) {
       }
     });
   });
-  return absl::StrFormat("ok ns=%.3f garbage=-", ns);
+  return absl::StrFormat("ns=%.3f garbage=-", ns);
 }
 
 // Events are taken out of the way.
@@ -100,7 +90,7 @@ std::string take_all(const Step& step) {
       }
     });
   });
-  return absl::StrFormat("ok ns=%.3f", ns);
+  return absl::StrFormat("ns=%.3f", ns);
 }
 
 constexpr std::uint64_t kCapacity = 1 << 20;
@@ -116,7 +106,7 @@ std::string published(const Step& step, std::uint64_t rows, Publish publish) {
       }
     });
   });
-  return absl::StrFormat("ok ns=%.3f", ns);
+  return absl::StrFormat("ns=%.3f", ns);
 }
 
 std::string publish_batches(const Step& step) {
@@ -150,7 +140,7 @@ std::string echo(const Step& step) {
     ways.take();
     ways.publish();
   }
-  return "ok";
+  return "";
 }
 
 std::string ping(const Step& step) {
@@ -159,7 +149,7 @@ std::string ping(const Step& step) {
     ways.publish();
     ways.take();
   });
-  return absl::StrFormat("ok ns=%.1f", ns);
+  return absl::StrFormat("ns=%.1f", ns);
 }
 
 // A channel each way.
@@ -199,7 +189,7 @@ std::string channel_echo(const Step& step) {
     channels.send();
   }
   (void)channels.out.drain();
-  return "ok";
+  return "";
 }
 
 template <typename End>
@@ -214,7 +204,7 @@ std::string channel_ping(const Step& step) {
     channels.send();
     channels.receive();
   });
-  return absl::StrFormat("ok ns=%.1f", ns);
+  return absl::StrFormat("ns=%.1f", ns);
 }
 
 std::string channel_take(const Step& step) {
@@ -227,7 +217,7 @@ std::string channel_take(const Step& step) {
     must(in.release().ok(), "release");
     left -= *count;
   }
-  return "ok";
+  return "";
 }
 
 std::string channel_send(const Step& step) {
@@ -237,32 +227,25 @@ std::string channel_send(const Step& step) {
   const double ns = median_round_trip_ns(step.number("count") / kSentMessages,
                                          [&] { must(out.send_batch(batch).ok(), "send"); });
   must(out.drain().ok(), "drain");
-  return absl::StrFormat("ok ns=%.3f", ns / kSentMessages);
+  return absl::StrFormat("ns=%.3f", ns / kSentMessages);
 }
 
-const std::map<std::string, std::function<std::string(const Step&)>> kOperations = {
-    {"rate.read", read},
-    {"rate.take", take_all},
-    {"rate.publish", publish_batches},
-    {"rate.publish-one", publish_one_by_one},
-    {"rate.echo", echo},
-    {"rate.ping", ping},
-    {"rate.channel-echo", channel_echo},
-    {"rate.channel-ping", channel_ping},
-    {"rate.channel-take", channel_take},
-    {"rate.channel-send", channel_send},
+const Rates kRates = {
+    {"read", read},
+    {"take", take_all},
+    {"publish", publish_batches},
+    {"publish-one", publish_one_by_one},
+    {"echo", echo},
+    {"ping", ping},
+    {"channel-echo", channel_echo},
+    {"channel-ping", channel_ping},
+    {"channel-take", channel_take},
+    {"channel-send", channel_send},
 };
 
 }  // namespace
 }  // namespace lapwing::bench
 
-int main() {
-  using lapwing::bench::kOperations;
-  for (std::string line; std::getline(std::cin, line);) {
-    const auto step = lapwing::conformance::Step::parse(line);
-    const auto found = kOperations.find(step.operation());
-    std::cout << (found == kOperations.end() ? "unsupported-step" : found->second(step)) << "\n."
-              << std::endl;
-  }
-  return 0;
+int main(int argc, char** argv) {
+  return lapwing::bench::run_rate(lapwing::bench::kRates, argc, argv);
 }

@@ -1,9 +1,12 @@
-package lapwing.conformance;
+package rates;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.List;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
+import java.util.function.Function;
 import lapwing.Batch;
 import lapwing.Lapwing;
 import lapwing.Publisher;
@@ -15,21 +18,53 @@ import lapwing.Subscriber;
 import lapwing.SubscriberOptions;
 import lapwing.WaitMode;
 
-/** Steps that time how fast records are read and published. */
-final class RateSteps {
+/** How fast records are read and published: README.md of the folder above. */
+final class Rates {
   static final int RECORD_BYTES = 56;
 
   private static final long CAPACITY = 1 << 20;
   private static final int CACHE_LINE = 64;
 
-  private RateSteps() {}
+  private Rates() {}
 
-  static void add(Map<String, Driver.Operation> operations) {
-    operations.put("rate.read", RateSteps::read);
-    operations.put("rate.take", RateSteps::take);
-    operations.put("rate.publish", RateSteps::publish);
-    operations.put("rate.publish-one", RateSteps::publishOne);
-    RoundTripSteps.add(operations);
+  /** The arguments of a rate: key=value. */
+  record Step(Map<String, String> values) {
+    Path path(String key) {
+      return Path.of(values.get(key));
+    }
+
+    long number(String key) {
+      return Long.parseLong(values.get(key));
+    }
+
+    int whole(String key) {
+      return (int) number(key);
+    }
+  }
+
+  public static void main(String[] arguments) {
+    run(rates(), arguments);
+  }
+
+  /** What this package can do, by name. */
+  static Map<String, Function<Step, String>> rates() {
+    return new HashMap<>(Map.of("read", Rates::read, "take", Rates::take, "publish", Rates::publish,
+        "publish-one", Rates::publishOne, "echo", RoundTrips::echo, "ping", RoundTrips::ping,
+        "channel-echo", RoundTrips::channelEcho, "channel-ping", RoundTrips::channelPing));
+  }
+
+  /** Runs the rate that the first argument names, and prints what it returns. */
+  static void run(Map<String, Function<Step, String>> rates, String[] arguments) {
+    Map<String, String> values = new HashMap<>();
+    for (int i = 1; i < arguments.length; i++) {
+      String[] pair = arguments[i].split("=", 2);
+      values.put(pair[0], pair[1]);
+    }
+    System.out.println(rates.get(arguments[0]).apply(new Step(values)));
+  }
+
+  static String rounded(String format, double value) {
+    return String.format(Locale.ROOT, format, value);
   }
 
   static SubscriberOptions.Builder fromOldest() {
@@ -42,7 +77,7 @@ final class RateSteps {
         .build();
   }
 
-  private static List<String> read(Step step) {
+  private static String read(Step step) {
     Passes passes = new Passes(step);
     Batch batch = new Batch(step.whole("rows"));
     while (passes.areLeft()) {
@@ -56,10 +91,10 @@ final class RateSteps {
         passes.end();
       }
     }
-    return Driver.ok("ns=%s garbage=%s", passes.ns(), passes.garbage());
+    return passes.ns() + passes.garbage();
   }
 
-  private static List<String> take(Step step) {
+  private static String take(Step step) {
     Passes passes = new Passes(step);
     Row row = Row.allocate(RECORD_BYTES);
     Batch events = new Batch(1);
@@ -77,10 +112,10 @@ final class RateSteps {
         passes.end();
       }
     }
-    return Driver.ok("ns=%s", passes.ns());
+    return passes.ns();
   }
 
-  private static List<String> publish(Step step) {
+  private static String publish(Step step) {
     Passes passes = new Passes(step);
     long rows = step.number("rows");
     MemorySegment batch = Arena.ofAuto().allocate(rows * RECORD_BYTES, CACHE_LINE);
@@ -95,10 +130,10 @@ final class RateSteps {
         passes.end();
       }
     }
-    return Driver.ok("ns=%s", passes.ns());
+    return passes.ns();
   }
 
-  private static List<String> publishOne(Step step) {
+  private static String publishOne(Step step) {
     Passes passes = new Passes(step);
     Row row = Row.allocate(RECORD_BYTES);
     try (Publisher publisher =
@@ -111,6 +146,6 @@ final class RateSteps {
         passes.end();
       }
     }
-    return Driver.ok("ns=%s", passes.ns());
+    return passes.ns();
   }
 }

@@ -1,19 +1,27 @@
-package lapwing.conformance
+package rates
 
+import java.util.function.Function
+import kotlinx.coroutines.runBlocking
 import lapwing.Batch
 import lapwing.Records
-import lapwing.coroutines.awaitItem
 import lapwing.Subscriber
+import lapwing.coroutines.awaitItem
 
 /**
  * The rate of reading in a coroutine. The others are Java's: without a wait to suspend in, its calls are
  * the fastest ones of Kotlin, too.
  */
-internal suspend fun rateOfReading(step: Step): List<String> {
+fun main(arguments: Array<String>) {
+    val rates = Rates.rates()
+    rates["read"] = Function { step -> runBlocking { read(step) } }
+    Rates.run(rates, arguments)
+}
+
+private suspend fun read(step: Rates.Step): String {
     val passes = Passes(step)
     val batch = Batch(step.whole("rows"))
     while (passes.areLeft()) {
-        Subscriber.open(step.path("directory"), RateSteps.fromOldest().build()).use { subscriber ->
+        Subscriber.open(step.path("directory"), Rates.fromOldest().build()).use { subscriber ->
             passes.begin()
             var left = passes.records()
             while (left > 0) {
@@ -23,5 +31,5 @@ internal suspend fun rateOfReading(step: Step): List<String> {
             passes.end()
         }
     }
-    return Driver.ok("ns=%s garbage=%s", passes.ns(), passes.garbage())
+    return passes.ns() + passes.garbage()
 }

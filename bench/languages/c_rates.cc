@@ -1,16 +1,16 @@
-// How fast the C interface is: README.md, Rates. bench/languages.sh times other languages against it.
+// How fast the C interface is, against which bench/languages.sh times other languages: README.md.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tests/conformance/bindings/c/driver.h"
-#include "tests/conformance/bindings/c/passes.h"
+#include "bench/languages/rates.h"
+#include "lapwing.h"
+#include "testing/c_structs.h"
 
-namespace lapwing::conformance {
+namespace lapwing::bench {
 namespace {
 
 constexpr std::uint32_t kRecordBytes = 56;
@@ -23,6 +23,16 @@ void must(lapwing_result result, const char* what) {
   std::fprintf(stderr, "%s: %s\n", what, lapwing_error_name(result));
   std::abort();
 }
+
+// One batch in memory of its own.
+struct ReadBatch {
+  explicit ReadBatch(std::size_t bytes) : batch(sized<lapwing_batch>()), rows(bytes) {
+    batch.rows = rows.data();
+    batch.rows_bytes = rows.size();
+  }
+  lapwing_batch batch;
+  std::vector<std::byte> rows;
+};
 
 lapwing_subscriber* subscriber_of(const std::string& directory) {
   auto options = sized<lapwing_subscriber_options>();
@@ -46,10 +56,9 @@ lapwing_publisher* publisher_at(const std::string& directory, std::uint64_t capa
   return opened;
 }
 
-Lines read(const Step& step) {
+std::string read(const Step& step) {
   const std::uint64_t records = step.number("records");
-  ReadBatch into(0, step.number("rows") * kRecordBytes);
-  into.batch.sequences = into.batch.conflated = nullptr;
+  ReadBatch into(step.number("rows") * kRecordBytes);
   const double ns = median_pass_ns(step.number("passes"), records, [&](auto timed) {
     lapwing_subscriber* subscriber = subscriber_of(step.text("directory"));
     timed([&] {
@@ -60,13 +69,13 @@ Lines read(const Step& step) {
     });
     lapwing_subscriber_destroy(&subscriber);
   });
-  return {absl::StrFormat("ok ns=%.3f garbage=-", ns)};
+  return absl::StrFormat("ns=%.3f garbage=-", ns);
 }
 
-Lines take(const Step& step) {
+std::string take(const Step& step) {
   const std::uint64_t records = step.number("records");
   alignas(64) std::byte record[kRecordBytes];
-  ReadBatch events(1, kRecordBytes);
+  ReadBatch events(kRecordBytes);
   const double ns = median_pass_ns(step.number("passes"), records, [&](auto timed) {
     lapwing_subscriber* subscriber = subscriber_of(step.text("directory"));
     timed([&] {
@@ -84,10 +93,10 @@ Lines take(const Step& step) {
     });
     lapwing_subscriber_destroy(&subscriber);
   });
-  return {absl::StrFormat("ok ns=%.3f", ns)};
+  return absl::StrFormat("ns=%.3f", ns);
 }
 
-Lines publish_by(const Step& step, std::uint64_t rows) {
+std::string publish_by(const Step& step, std::uint64_t rows) {
   constexpr std::uint64_t kCapacity = 1 << 20;
   const std::uint64_t records = step.number("records");
   const std::vector<std::byte> batch(rows * kRecordBytes, std::byte{1});
@@ -102,7 +111,7 @@ Lines publish_by(const Step& step, std::uint64_t rows) {
     });
   });
   lapwing_publisher_destroy(&publisher);
-  return {absl::StrFormat("ok ns=%.3f", ns)};
+  return absl::StrFormat("ns=%.3f", ns);
 }
 
 // A bus each way: this side's publisher and its subscriber of the other's.
@@ -134,26 +143,26 @@ class BothWays {
  private:
   lapwing_publisher* publisher_;
   lapwing_subscriber* subscriber_;  // waits for the other bus, as for a publisher that restarts
-  ReadBatch events_{1, kRecordBytes};
+  ReadBatch events_{kRecordBytes};
   alignas(64) std::byte record_[kRecordBytes] = {};
 };
 
-Lines echo(const Step& step) {
+std::string echo(const Step& step) {
   BothWays ways(step);
   for (std::uint64_t left = step.number("count"); left > 0; --left) {
     ways.take();
     ways.publish();
   }
-  return line(LAPWING_OK);
+  return "";
 }
 
-Lines ping(const Step& step) {
+std::string ping(const Step& step) {
   BothWays ways(step);
   const double ns = median_round_trip_ns(step.number("count"), [&] {
     ways.publish();
     ways.take();
   });
-  return {absl::StrFormat("ok ns=%.1f", ns)};
+  return absl::StrFormat("ns=%.1f", ns);
 }
 
 struct Channels {
@@ -205,7 +214,7 @@ void accept(lapwing_listener* listener, lapwing_channel_role role, lapwing_chann
        "accept");
 }
 
-Lines channel_echo(const Step& step) {
+std::string channel_echo(const Step& step) {
   lapwing_listener* listener = listen_at(step.text("path"));
   Channels channels;
   accept(listener, LAPWING_CHANNEL_ROLE_CONSUMER, &channels.in);
@@ -216,10 +225,10 @@ Lines channel_echo(const Step& step) {
   }
   (void)!lapwing_channel_drain(channels.out, LAPWING_FOREVER, nullptr);
   lapwing_listener_destroy(&listener);
-  return line(LAPWING_OK);
+  return "";
 }
 
-Lines channel_ping(const Step& step) {
+std::string channel_ping(const Step& step) {
   const lapwing_channel_options options = busy_channel();
   const std::string& path = step.text("path");
   Channels channels;
@@ -233,10 +242,10 @@ Lines channel_ping(const Step& step) {
     channels.send();
     channels.receive();
   });
-  return {absl::StrFormat("ok ns=%.1f", ns)};
+  return absl::StrFormat("ns=%.1f", ns);
 }
 
-Lines channel_take(const Step& step) {
+std::string channel_take(const Step& step) {
   lapwing_listener* listener = listen_at(step.text("path"));
   Channels channels;
   accept(listener, LAPWING_CHANNEL_ROLE_CONSUMER, &channels.in);
@@ -250,10 +259,10 @@ Lines channel_take(const Step& step) {
     left -= count;
   }
   lapwing_listener_destroy(&listener);
-  return line(LAPWING_OK);
+  return "";
 }
 
-Lines channel_send(const Step& step) {
+std::string channel_send(const Step& step) {
   const lapwing_channel_options options = busy_channel();
   Channels channels;
   must(lapwing_channel_connect(step.text("path").c_str(), LAPWING_CHANNEL_ROLE_PRODUCER, &options,
@@ -267,22 +276,23 @@ Lines channel_send(const Step& step) {
          "send");
   });
   must(lapwing_channel_drain(channels.out, LAPWING_FOREVER, nullptr), "drain");
-  return {absl::StrFormat("ok ns=%.3f", ns / kSentMessages)};
+  return absl::StrFormat("ns=%.3f", ns / kSentMessages);
 }
+
+const Rates kRates = {{"read", read},
+                      {"take", take},
+                      {"publish", [](const Step& s) { return publish_by(s, s.number("rows")); }},
+                      {"publish-one", [](const Step& s) { return publish_by(s, 1); }},
+                      {"echo", echo},
+                      {"ping", ping},
+                      {"channel-echo", channel_echo},
+                      {"channel-ping", channel_ping},
+                      {"channel-take", channel_take},
+                      {"channel-send", channel_send}};
 
 }  // namespace
+}  // namespace lapwing::bench
 
-Operations rate_operations() {
-  return {{"rate.read", read},
-          {"rate.take", take},
-          {"rate.publish", [](const Step& s) { return publish_by(s, s.number("rows")); }},
-          {"rate.publish-one", [](const Step& s) { return publish_by(s, 1); }},
-          {"rate.echo", echo},
-          {"rate.ping", ping},
-          {"rate.channel-echo", channel_echo},
-          {"rate.channel-ping", channel_ping},
-          {"rate.channel-take", channel_take},
-          {"rate.channel-send", channel_send}};
+int main(int argc, char** argv) {
+  return lapwing::bench::run_rate(lapwing::bench::kRates, argc, argv);
 }
-
-}  // namespace lapwing::conformance
