@@ -75,13 +75,19 @@ TEST_CASE("books hold what batches say, level by level and order by order") {
   CHECK(book.bid.size == 11);
   CHECK(book.bid.orders == 2);
   CHECK(book.ask.price == 101 * kUnit);
+  CHECK(book.ask.size == 8);
+  CHECK(book.ask.orders == 1);
+  CHECK(book.orders == 4);
   CHECK(book.bid_levels == 2);
+  CHECK(book.ask_levels == 1);
   CHECK(lapwing_books_find(books.get(), {8, 1, 0}, &book, nullptr) == LAPWING_ERROR_NOT_FOUND);
 
   lapwing_level levels[4];
   CHECK(lapwing_books_levels(books.get(), kKey, 'B', 1, levels, 4, &count, nullptr) == LAPWING_OK);
   CHECK(count == 1);
   CHECK(levels[0].price == 99 * kUnit);
+  CHECK(levels[0].size == 7);
+  CHECK(levels[0].orders == 1);
   CHECK(lapwing_books_levels(books.get(), kKey, 'B', 2, levels, 4, &count, nullptr) == LAPWING_OK);
   CHECK(count == 0);
   CHECK(lapwing_books_levels(books.get(), kKey, 'X', 0, levels, 4, &count, nullptr) ==

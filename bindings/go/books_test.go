@@ -59,7 +59,7 @@ func TestBooksHaveLevelsAndOrdersInTheirPlaces(t *testing.T) {
 	book, err := books.Find(key)
 	if err != nil || book.Bid != (lapwing.Level{Price: 100e9, Size: 25, Orders: 2}) ||
 		book.Ask != (lapwing.Level{Price: 101e9, Size: 7, Orders: 1}) || book.Orders != 4 ||
-		book.BidLevels != 2 || book.AskLevels != 1 || !book.IsSettled || book.Sequence != 4 {
+		book.BidLevels != 2 || book.AskLevels != 1 || !book.IsSettled || book.IsStale || book.Sequence != 4 {
 		t.Fatalf("%+v %v", book, err)
 	}
 	levels, err := books.Levels(key, lapwing.Bid, 1, make([]lapwing.Level, 0, 9))

@@ -354,9 +354,13 @@ static class RecordTests
         Check.Equal(100500000000, book.Ask.Price);
         Check.That(book.IsSettled && !book.IsStale, "within an event");
         Check.Equal(4ul, book.Sequence);
+        Check.Equal("9 1, 4 orders, 2:1 levels",
+            $"{book.Ask.Size} {book.Ask.Orders}, {book.Orders} orders, {book.BidLevels}:{book.AskLevels} levels");
         Check.Same(new ulong[] { 8, 4 }, books.Levels(Key, Side.Bid).Select(level => level.Size));
-        Check.Same(new ulong[] { 4 }, books.Levels(Key, Side.Bid, 1, 1).Select(level => level.Size));
-        Check.Same(new ulong[] { 1, 2 }, books.Orders(Key, Side.Bid, 0).Select(order => order.OrderId));
+        Check.Same(new[] { "99500000000 4 1" },
+            books.Levels(Key, Side.Bid, 1, 1).Select(level => $"{level.Price} {level.Size} {level.Orders}"));
+        Check.Same(new[] { "1 5", "2 3" },
+            books.Orders(Key, Side.Bid, 0).Select(order => $"{order.OrderId} {order.Size}"));
         Check.Fails(ErrorCode.NotFound, () => books.Orders(Key, Side.Ask, 1));
         Check.That(books.Find(new BookKey(1, 8)) == null, "a book of no instrument");
         Check.Equal(4L, books.Inspect().Orders);

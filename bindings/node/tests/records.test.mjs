@@ -99,9 +99,10 @@ test('Books are built from batches: tops, levels, orders', async (t) => {
   const book = books.find(key);
   assert.deepEqual(book.bid, { price: 99_750_000_000n, size: 8n, orders: 2 });
   assert.deepEqual(book.ask, { price: 100_500_000_000n, size: 9n, orders: 1 });
-  assert.deepEqual([book.isSettled, book.orders, book.sequence], [true, 4n, 4n]);
+  assert.deepEqual([book.isSettled, book.isStale, book.orders, book.sequence], [true, false, 4n, 4n]);
+  assert.deepEqual([book.bidLevels, book.askLevels], [2n, 1n]);
   assert.deepEqual(books.levels(key, 'bid').map(({ size }) => size), [8n, 4n]);
-  assert.deepEqual(books.levels(key, 'bid', { from: 1, max: 1 }).map(({ size }) => size), [4n]);
+  assert.deepEqual(books.levels(key, 'bid', { from: 1, max: 1 }), [{ price: 99_500_000_000n, size: 4n, orders: 1 }]);
   assert.deepEqual(books.orders(key, 'bid', 0).map(({ orderId, size }) => [orderId, size]), [[1n, 5], [2n, 3]]);
   assert.throws(() => books.orders(key, 'ask', 1), { code: 'not-found' });
   assert.equal(books.find({ publisherId: 1, instrumentId: 8 }), undefined);

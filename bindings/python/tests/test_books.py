@@ -30,7 +30,7 @@ def test_a_book_has_the_best_of_each_side(books):
 def test_levels_and_orders_are_arrays(books):
     levels = books.levels(KEY, lapwing.Side.BID)
     assert levels["price"].tolist() == [99 * PRICE, 98 * PRICE]
-    assert levels["size"].tolist() == [15, 7]
+    assert levels["size"].tolist() == [15, 7] and levels["orders"].tolist() == [2, 1]
     assert books.levels(KEY, "B", first=1)["size"].tolist() == [7]
     orders = books.orders(KEY, "B")
     assert orders["order_id"].tolist() == [1, 2] and orders["size"].tolist() == [10, 5]

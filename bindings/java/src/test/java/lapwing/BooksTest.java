@@ -30,10 +30,12 @@ class BooksTest {
       Book book = books.find(KEY).orElseThrow();
       assertEquals(new Level(99 * Lapwing.PRICE_SCALE, 7, 1), book.bid());
       assertEquals(new Level(101 * Lapwing.PRICE_SCALE, 5, 1), book.ask());
-      assertTrue(book.isSettled());
+      assertTrue(book.isSettled() && !book.isStale());
+      assertEquals("4 orders, 2:2 levels",
+          book.orders() + " orders, " + book.bidLevels() + ":" + book.askLevels() + " levels");
       assertEquals(2, books.levels(KEY, Side.ASK, 0, 10).size());
-      assertEquals(98 * Lapwing.PRICE_SCALE,
-          books.levels(KEY, Side.BID, 1, 10).getFirst().price());
+      assertEquals(List.of(new Level(98 * Lapwing.PRICE_SCALE, 3, 1)),
+          books.levels(KEY, Side.BID, 1, 10));
       Order order = books.orders(KEY, Side.BID, 0).getFirst();
       assertEquals(2, order.orderId());
       assertEquals(7, order.size());
