@@ -12,8 +12,7 @@ static class Driver
     static readonly Dictionary<string, Func<Step, string>> operations =
         new[]
             {
-                LibrarySteps, PublisherSteps.All, SubscriberSteps.All, HistorySteps.All, ChannelSteps.All, SymbolsSteps.All,
-                WaitSetSteps.All, MisuseSteps.All,
+                LibrarySteps, PublisherSteps.All, SubscriberSteps.All, HistorySteps.All, ChannelSteps.All, MisuseSteps.All,
             }
             .SelectMany(some => some)
             .ToDictionary(one => one.Key, one => one.Value);

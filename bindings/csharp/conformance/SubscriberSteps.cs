@@ -76,7 +76,6 @@ static class SubscriberSteps
     const int BookRowBytesMax = 64;
     const int ReadAllRows = 64;
     const int BooksRows = 64;
-    const int TakeTwiceRows = 16;
 
     internal static readonly Handles<Subscriber> Subscribers = new Handles<Subscriber>();
     static readonly Handles<Cursor> cursors = new Handles<Cursor>();
@@ -128,22 +127,7 @@ static class SubscriberSteps
         { "cursor.destroy", cursors.Destroy },
         { "books.create", step => books.Put(step, new Books()) },
         { "books.follow", Follow },
-        { "books.take", TakeTwice },
         { "books.inspect", InspectBooks },
-        {
-            "books.list",
-            step => Joined(books.Of(step).List().Select(key => $"{key.PublisherId}:{key.InstrumentId}"))
-        },
-        { "books.find", Find },
-        {
-            "books.levels",
-            step => Joined(books.Of(step).Levels(KeyOf(step), SideOf(step), step.Int("from"), step.Int("max")).Select(TextOf))
-        },
-        {
-            "books.orders",
-            step => Joined(books.Of(step).Orders(KeyOf(step), SideOf(step), step.Int("level"))
-                .Select(order => $"{order.OrderId}:{order.Size}"))
-        },
         { "books.destroy", books.Destroy },
     };
 
@@ -277,8 +261,7 @@ static class SubscriberSteps
 
     static string Follow(Step step)
     {
-        var rows = step.Int("rows", BooksRows);
-        using (var batch = BatchOf(rows, rows * BookRowBytesMax))
+        using (var batch = BatchOf(BooksRows, BooksRows * BookRowBytesMax))
         {
             do
             {
@@ -290,45 +273,10 @@ static class SubscriberSteps
         return "ok";
     }
 
-    static string TakeTwice(Step step)
-    {
-        using (var batch = BatchOf(TakeTwiceRows, TakeTwiceRows * BookRowBytesMax))
-        {
-            Subscribers.Named(step.Text("from")).Read(batch, step.Timeout);
-            try
-            {
-                books.Of(step).Take(batch);
-            }
-            catch (LapwingException)
-            {
-                // The second one counts.
-            }
-            books.Of(step).Take(batch);
-        }
-        return "ok";
-    }
-
     static string InspectBooks(Step step)
     {
         var info = books.Of(step).Inspect();
         return $"ok sequence={info.Sequence} books={info.Books} orders={info.Orders} " +
             $"settled={Names.Bit(info.IsSettled)} loading={Names.Bit(info.IsLoading)} digest={info.Digest:x16}";
     }
-
-    static string Find(Step step)
-    {
-        var book = books.Of(step).Find(KeyOf(step));
-        if (book == null) throw new AnswerException("not-found");
-        return $"ok bid={TextOf(book.Bid)} ask={TextOf(book.Ask)} orders={book.Orders} " +
-            $"stale={Names.Bit(book.IsStale)} settled={Names.Bit(book.IsSettled)} " +
-            $"levels={book.BidLevels}:{book.AskLevels}";
-    }
-
-    static BookKey KeyOf(Step step) => new BookKey((ushort)step.Int("publisher"), (uint)step.Int("instrument"));
-
-    static Side SideOf(Step step) => step.Text("side") == "B" ? Side.Bid : Side.Ask;
-
-    static string TextOf(Level level) => $"{level.Price}:{level.Size}:{level.Orders}";
-
-    static string Joined(IEnumerable<string> words) => ("ok " + string.Join(",", words)).TrimEnd();
 }

@@ -1,14 +1,10 @@
 package main
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"lapwing.example/go/lapwing"
 )
-
-const takeTwiceRows = 16
 
 func init() {
 	operations["cursor.open"] = func(d *driver, s step) []string {
@@ -60,36 +56,11 @@ func init() {
 		lines := readAll(thing[lapwing.Subscriber](d, s.text("from")), s, books.Take)
 		return lines[len(lines)-1:]
 	}
-	operations["books.take"] = booksTake
 	operations["books.inspect"] = func(d *driver, s step) []string {
 		info, err := thing[lapwing.Books](d, s.text("on")).Inspect()
 		return answer(err, pair("sequence", info.Sequence), pair("books", info.Books),
 			pair("orders", info.Orders), pair("settled", info.IsSettled), pair("loading", info.IsLoading),
 			pair("digest", digest(info.Digest)))
-	}
-	operations["books.list"] = func(d *driver, s step) []string {
-		keys, err := thing[lapwing.Books](d, s.text("on")).List(nil)
-		return list(err, keys, func(k lapwing.BookKey) string {
-			return fmt.Sprintf("%d:%d", k.PublisherID, k.InstrumentID)
-		})
-	}
-	operations["books.find"] = func(d *driver, s step) []string {
-		book, err := thing[lapwing.Books](d, s.text("on")).Find(bookKey(s))
-		return answer(err, pair("bid", level(book.Bid)), pair("ask", level(book.Ask)),
-			pair("orders", book.Orders), pair("stale", book.IsStale), pair("settled", book.IsSettled),
-			fmt.Sprintf("levels=%d:%d", book.BidLevels, book.AskLevels))
-	}
-	operations["books.levels"] = func(d *driver, s step) []string {
-		levels, err := thing[lapwing.Books](d, s.text("on")).Levels(bookKey(s), side(s),
-			int(s.number("from")), make([]lapwing.Level, 0, s.number("max")))
-		return list(err, levels, level)
-	}
-	operations["books.orders"] = func(d *driver, s step) []string {
-		orders, err := thing[lapwing.Books](d, s.text("on")).Orders(bookKey(s), side(s),
-			int(s.number("level")), nil)
-		return list(err, orders, func(o lapwing.Order) string {
-			return fmt.Sprintf("%d:%d", o.OrderID, o.Size)
-		})
 	}
 	operations["books.destroy"] = destroy
 }
@@ -117,37 +88,4 @@ func historyMap(d *driver, s step) []string {
 	}
 	return ok(pair("first", view.First), pair("count", view.Count), pair("row_bytes", view.RowBytes),
 		pair("digest", rows))
-}
-
-func booksTake(d *driver, s step) []string {
-	ctx, cancel := s.context()
-	defer cancel()
-	books := thing[lapwing.Books](d, s.text("on"))
-	b := newBatch(takeTwiceRows*rowBytesMax, takeTwiceRows)
-	if err := thing[lapwing.Subscriber](d, s.text("from")).Read(ctx, b); err != nil {
-		return answer(err)
-	}
-	_ = books.Take(b) // the second one is what is shown
-	return answer(books.Take(b))
-}
-
-func bookKey(s step) lapwing.BookKey {
-	return lapwing.BookKey{
-		PublisherID: uint16(s.number("publisher")), InstrumentID: uint32(s.number("instrument")),
-	}
-}
-
-func side(s step) lapwing.Side { return lapwing.Side((s.text("side") + "-")[0]) }
-
-func level(l lapwing.Level) string { return fmt.Sprintf("%d:%d:%d", l.Price, l.Size, l.Orders) }
-
-func list[T any](err error, elements []T, show func(T) string) []string {
-	if len(elements) == 0 {
-		return answer(err)
-	}
-	shown := make([]string, len(elements))
-	for i, element := range elements {
-		shown[i] = show(element)
-	}
-	return answer(err, strings.Join(shown, ","))
 }

@@ -19,14 +19,13 @@ type driver struct {
 	things  map[string]any
 	running map[string]chan []string
 	calls   []uint64 // the channel's numbers of the calls that were started
-	tokens  map[lapwing.Source]uint64
 }
 
 var operations = map[string]func(*driver, step) []string{}
 
 func main() {
 	settleRuntime()
-	d := &driver{things: map[string]any{}, running: map[string]chan []string{}, tokens: map[lapwing.Source]uint64{}}
+	d := &driver{things: map[string]any{}, running: map[string]chan []string{}}
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 1<<20)
 	out := bufio.NewWriter(os.Stdout)
@@ -118,9 +117,6 @@ func destroy(d *driver, s step) []string {
 func (d *driver) forget(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if source, isOne := d.things[name].(lapwing.Source); isOne {
-		delete(d.tokens, source)
-	}
 	delete(d.things, name)
 }
 

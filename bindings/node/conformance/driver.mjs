@@ -7,7 +7,6 @@ import { misuseSteps } from './misuse_steps.mjs';
 import { publisherSteps } from './publisher_steps.mjs';
 import { Step } from './step.mjs';
 import { subscriberSteps } from './subscriber_steps.mjs';
-import { symbolsSteps } from './symbols_steps.mjs';
 
 const UNKNOWN = 36;
 const COLLECTED_STEPS = 500; // so that the process's memory shows what leaks, and not what V8 has not collected yet
@@ -33,7 +32,7 @@ const librarySteps = {
 };
 
 const steps = {
-  ...librarySteps, ...publisherSteps, ...subscriberSteps, ...historySteps, ...channelSteps, ...symbolsSteps,
+  ...librarySteps, ...publisherSteps, ...subscriberSteps, ...historySteps, ...channelSteps,
   ...misuseSteps,
 };
 

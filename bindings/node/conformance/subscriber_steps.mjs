@@ -5,7 +5,6 @@ const ROW_BYTES_MAX = 4096;
 const BOOK_ROW_BYTES_MAX = 64;
 const READ_ALL_ROWS = 64;
 const BOOKS_ROWS = 64;
-const TAKE_TWICE_ROWS = 16;
 
 const subscribers = new Handles();
 const cursors = new Handles();
@@ -97,10 +96,6 @@ async function readAll(step) {
   }
 }
 
-const keyOf = (step) => ({ publisherId: step.number('publisher'), instrumentId: step.number('instrument') });
-const sideOf = (step) => (step.text('side') === 'B' ? 'bid' : 'ask');
-const levelText = ({ price, size, orders }) => `${price}:${size}:${orders}`;
-
 export const subscriberSteps = {
   'subscriber.open': (step) => {
     const conflate = step.has('conflate_ms') &&
@@ -179,8 +174,7 @@ export const subscriberSteps = {
 
   'books.create': (step) => books.put(step, new Books()),
   'books.follow': async (step) => {
-    const rows = step.number('rows', BOOKS_ROWS);
-    const batch = batchOf(rows, rows * BOOK_ROW_BYTES_MAX);
+    const batch = batchOf(BOOKS_ROWS, BOOKS_ROWS * BOOK_ROW_BYTES_MAX);
     let item;
     do {
       item = await subscribers.named(step.text('from')).read(batch, step.wait);
@@ -188,41 +182,11 @@ export const subscriberSteps = {
     } while (item.type !== step.text('until'));
     return 'ok';
   },
-  'books.take': async (step) => {
-    const batch = batchOf(TAKE_TWICE_ROWS, TAKE_TWICE_ROWS * BOOK_ROW_BYTES_MAX);
-    const item = await subscribers.named(step.text('from')).read(batch, step.wait);
-    try {
-      books.of(step).take(item);
-    } catch {
-      // The second one counts.
-    }
-    books.of(step).take(item);
-    return 'ok';
-  },
   'books.inspect': (step) => {
     const info = books.of(step).inspect();
     return `ok sequence=${info.sequence} books=${info.books} orders=${info.orders} ` +
       `settled=${bit(info.isSettled)} loading=${bit(info.isLoading)} ` +
       `digest=${info.digest.toString(16).padStart(16, '0')}`;
-  },
-  'books.list': (step) => {
-    const keys = books.of(step).list().map(({ publisherId, instrumentId }) => `${publisherId}:${instrumentId}`);
-    return ['ok', keys.join(',')].join(' ').trim();
-  },
-  'books.find': (step) => {
-    const book = books.of(step).find(keyOf(step));
-    if (book === undefined) throw notFound();
-    return `ok bid=${levelText(book.bid)} ask=${levelText(book.ask)} orders=${book.orders} ` +
-      `stale=${bit(book.isStale)} settled=${bit(book.isSettled)} levels=${book.bidLevels}:${book.askLevels}`;
-  },
-  'books.levels': (step) => {
-    const range = { from: step.number('from', 0), max: step.number('max') };
-    const levels = books.of(step).levels(keyOf(step), sideOf(step), range);
-    return ['ok', levels.map(levelText).join(',')].join(' ').trim();
-  },
-  'books.orders': (step) => {
-    const orders = books.of(step).orders(keyOf(step), sideOf(step), step.number('level', 0));
-    return ['ok', orders.map(({ orderId, size }) => `${orderId}:${size}`).join(',')].join(' ').trim();
   },
   'books.destroy': (step) => books.destroy(step),
 };

@@ -305,18 +305,6 @@ def _(step: Step) -> Answers:
 # ---- books
 
 
-def levels_text(levels: np.ndarray) -> str:
-    return ",".join(f"{level['price']}:{level['size']}:{level['orders']}" for level in levels)
-
-
-def best(level: lapwing.Level | None) -> str:
-    return f"{level.price}:{level.size}:{level.orders}" if level else f"{2**63 - 1}:0:0"
-
-
-def book_key(step: Step) -> lapwing.BookKey:
-    return lapwing.BookKey(step.number("instrument"), step.number("publisher"))
-
-
 @step("books.create")
 def _(step: Step) -> Answers:
     return step.make(lapwing.Books())
@@ -326,18 +314,10 @@ def _(step: Step) -> Answers:
 def _(step: Step) -> Answers:
     subscriber = step.used("from")
     while True:
-        item = subscriber.read(step.number("rows", ROWS_PER_BATCH), step.timeout())
+        item = subscriber.read(ROWS_PER_BATCH, step.timeout())
         step.used().take(item)
         if isinstance(item, lapwing.Event) and item.kind == step.text("until"):
             return ok()
-
-
-@step("books.take")
-def _(step: Step) -> Answers:
-    item = step.used("from").read(16, step.timeout())
-    step.used().take(item)
-    step.used().take(item)
-    return ok()
 
 
 @step("books.inspect")
@@ -351,43 +331,3 @@ def _(step: Step) -> Answers:
         loading=bit(info.is_loading),
         digest=f"{info.digest:016x}",
     )
-
-
-@step("books.list")
-def _(step: Step) -> Answers:
-    keys = step.used().list()
-    return ok(",".join(f"{key.publisher_id}:{key.instrument_id}" for key in keys))
-
-
-@step("books.find")
-def _(step: Step) -> Answers:
-    book = step.used().find(book_key(step))
-    return ok(
-        bid=best(book.bid),
-        ask=best(book.ask),
-        orders=book.orders,
-        stale=bit(book.is_stale),
-        settled=bit(book.is_settled),
-        levels=f"{book.bid_levels}:{book.ask_levels}",
-    )
-
-
-@step("books.levels")
-def _(step: Step) -> Answers:
-    levels = step.used().levels(
-        book_key(step),
-        step.text("side"),
-        step.number("from"),
-        step.number("max"),
-    )
-    return ok(levels_text(levels))
-
-
-@step("books.orders")
-def _(step: Step) -> Answers:
-    orders = step.used().orders(
-        book_key(step),
-        step.text("side"),
-        step.number("level"),
-    )
-    return ok(",".join(f"{order['order_id']}:{order['size']}" for order in orders))

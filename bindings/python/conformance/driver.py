@@ -61,7 +61,5 @@ if __name__ == "__main__":
     import buses  # noqa: F401
     import channels  # noqa: F401
     import misuse  # noqa: F401
-    import symbols  # noqa: F401
-    import wait_sets  # noqa: F401
 
     sys.exit(main())

@@ -116,8 +116,8 @@ def destroy(step: Step) -> Answers:
 
 
 for _kind in (
-    "publisher", "subscriber", "cursor", "history", "books", "listener", "channel", "symbols", "set",
+    "publisher", "subscriber", "cursor", "history", "books", "listener", "channel",
 ):  # fmt: skip
     OPERATIONS[f"{_kind}.destroy"] = destroy
-for _kind in ("publisher", "subscriber", "listener", "channel", "set"):
+for _kind in ("publisher", "subscriber", "listener", "channel"):
     OPERATIONS[f"{_kind}.interrupt"] = interrupt

@@ -9,11 +9,9 @@ mod forked;
 mod misuse;
 mod objects;
 mod rows;
-mod sets;
 mod step;
 mod storage;
 mod subscriber;
-mod symbols;
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
@@ -35,8 +33,6 @@ fn run(step: &Step, objects: &Objects) -> Answer {
         "books" => books::run(verb, step, objects),
         "listener" => channels::listener(verb, step, objects),
         "channel" => channels::channel(verb, step, objects),
-        "symbols" => symbols::run(verb, step, objects),
-        "set" => sets::run(verb, step, objects),
         "misuse" => misuse::run(verb, step),
         _ => Err(Failure::Unsupported),
     }

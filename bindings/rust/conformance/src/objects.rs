@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lapwing::{
     Books, Call, Consumer, Cursor, Duplex, History, Interrupter, Listener, Position, Producer,
-    Publisher, SourceId, Subscriber, Symbols, View, WaitSet,
+    Publisher, Subscriber, View,
 };
 
 use crate::answer::{ok, Answer, Failure};
@@ -29,10 +29,6 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<T> Named<T> {
     pub fn put(&self, name: &str, object: T) {
         locked(&self.0).insert(name.to_owned(), Arc::new(Mutex::new(object)));
-    }
-
-    pub fn has(&self, name: &str) -> bool {
-        locked(&self.0).contains_key(name)
     }
 
     pub fn with<R>(
@@ -80,10 +76,6 @@ pub struct Objects {
     pub books: Named<Books>,
     pub listeners: Named<Listener>,
     pub sides: Named<Side>,
-    pub symbols: Named<Symbols>,
-    pub sets: Named<WaitSet>,
-    /// What sets have, by the names of their sources.
-    pub sources: Named<SourceId>,
     /// In the order of their starts, of all channels; the first is number 1.
     started: Mutex<Vec<Call>>,
     /// Calls of the other side; a one-way message is none.

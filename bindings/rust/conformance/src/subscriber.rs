@@ -138,11 +138,10 @@ fn read(reading: &mut Reading, step: &Step) -> Answer {
 pub fn read_until(
     reading: &mut Reading,
     until: &str,
-    rows: usize,
     timeout: Timeout,
     mut use_batch: impl FnMut(&Batch) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut batch = Batch::new(rows).with_sequences().with_conflated();
+    let mut batch = Batch::new(ROWS).with_sequences().with_conflated();
     loop {
         let kind = match reading.subscriber.read(&mut batch, timeout)? {
             Chunk::Event(event) => Some(event.kind()),
@@ -159,7 +158,7 @@ fn read_all(reading: &mut Reading, step: &Step) -> Answer {
     let is_sparse = reading.is_sparse;
     let mut lines: Vec<String> = Vec::new();
     let mut run: Option<Run> = None;
-    let ended = read_until(reading, step.text("until")?, ROWS, step.timeout()?, |batch| {
+    let ended = read_until(reading, step.text("until")?, step.timeout()?, |batch| {
         let (rows, is_state) = match batch.chunk() {
             Some(Chunk::Records(rows)) => (rows, false),
             Some(Chunk::State(rows)) => (rows, true),

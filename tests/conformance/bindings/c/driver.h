@@ -93,8 +93,6 @@ Operations subscriber_operations();
 Operations history_operations();
 Operations books_operations();
 Operations channel_operations();
-Operations symbols_operations();
-Operations wait_set_operations();
 Operations misuse_operations();
 
 }  // namespace lapwing::conformance

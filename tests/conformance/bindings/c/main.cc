@@ -12,8 +12,7 @@ class Driver {
   Driver() {
     for (Operations some :
          {library_operations(), publisher_operations(), subscriber_operations(),
-          history_operations(), books_operations(), channel_operations(), symbols_operations(),
-          wait_set_operations(), misuse_operations()}) {
+          history_operations(), books_operations(), channel_operations(), misuse_operations()}) {
       operations_.merge(some);
     }
   }

@@ -42,8 +42,6 @@ final class Driver {
     HistorySteps.add(operations, handles);
     BookSteps.add(operations, handles);
     ChannelSteps.add(operations, handles);
-    SymbolSteps.add(operations, handles);
-    WaitSetSteps.add(operations, handles);
     MisuseSteps.add(operations);
     return operations;
   }

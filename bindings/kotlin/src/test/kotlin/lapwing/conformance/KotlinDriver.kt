@@ -29,7 +29,6 @@ import lapwing.coroutines.awaitFlush
 import lapwing.coroutines.awaitItem
 import lapwing.coroutines.awaitProducer
 import lapwing.coroutines.awaitPublish
-import lapwing.coroutines.awaitReady
 import lapwing.coroutines.awaitReply
 import lapwing.coroutines.awaitReplyError
 import lapwing.coroutines.awaitRequest
@@ -65,9 +64,6 @@ fun main() {
     step("channel.cancel", channels::cancel)
     step("channel.next", channels::next)
     step("channel.reply", channels::reply)
-    step("set.wait") { step ->
-        WaitSetSteps.answer(step, WaitSetSteps.on(handles, step).awaitReady(step.wait))
-    }
     val misuse = CoroutineMisuse()
     step("misuse.closed-twice", misuse::closedTwice)
     step("misuse.used-after", misuse::usedAfter)
