@@ -1,7 +1,6 @@
 using System;
 using System.Collections.Concurrent;
 using System.Collections.Generic;
-using System.IO;
 using System.Linq;
 using System.Runtime.InteropServices;
 using Lapwing;
@@ -17,10 +16,10 @@ static class ChannelSteps
 
     internal static readonly Dictionary<string, Func<Step, string>> All = new Dictionary<string, Func<Step, string>>
     {
-        { "listener.open", step => Listeners.Put(step, Listener.Open(step.Text("path"), PeerOf(step))) },
+        { "listener.open", step => Listeners.Put(step, Listener.Open(step.Text("path"))) },
         {
             "listener.take-over",
-            step => Listeners.Put(step, Listener.TakeOver(step.Text("path"), PeerOf(step), step.Timeout))
+            step => Listeners.Put(step, Listener.TakeOver(step.Text("path"), null, step.Timeout))
         },
         { "listener.accept", Accept },
         { "listener.tend", step => Done(() => Listeners.Of(step).Tend()) },
@@ -65,18 +64,11 @@ static class ChannelSteps
         return Channels.Of(step) as T ?? throw new AnswerException("misuse");
     }
 
-    static uint? PeerOf(Step step) => step.Has("peer_uid") ? (uint)step.Number("peer_uid") : (uint?)null;
-
     static ChannelOptions OptionsOf(Step step) => new ChannelOptions
     {
-        Name = step.Text("name"),
         Capacity = step.IntOrNull("capacity"),
         MessageBytesMax = step.IntOrNull("message_bytes_max"),
         CallWindow = step.IntOrNull("call_window"),
-        Wait = step.Choice<WaitStrategy>("wait"),
-        Retry = step.Time("retry_ms"),
-        PeerUid = PeerOf(step),
-        Aligned = step.IsOn("aligned"),
         LateReplies = step.IsOn("late_replies"),
     };
 
@@ -121,19 +113,9 @@ static class ChannelSteps
     static Message[] MessagesOf(Step step) =>
         Enumerable.Range(0, step.Int("count", 1)).Select(index => MessageOf(step, (ulong)index)).ToArray();
 
-    static Message[] MessagesOfFile(Step step)
-    {
-        var content = File.ReadAllBytes(step.Text("file"));
-        var bytes = step.Int("bytes");
-        return Enumerable.Range(0, (content.Length + bytes - 1) / bytes)
-            .Select(index => content.Skip(index * bytes).Take(bytes).ToArray())
-            .Select(payload => new Message((uint)step.Number("type"), payload))
-            .ToArray();
-    }
-
     static string Send(Step step)
     {
-        var messages = step.Has("file") ? MessagesOfFile(step) : MessagesOf(step);
+        var messages = MessagesOf(step);
         try
         {
             var channel = Channels.Of(step);

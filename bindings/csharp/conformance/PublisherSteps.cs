@@ -1,6 +1,5 @@
 using System;
 using System.Collections.Generic;
-using System.IO;
 using Lapwing;
 
 static class PublisherSteps
@@ -36,18 +35,13 @@ static class PublisherSteps
         new PublisherOptions
         {
             Directory = step.Text("directory"),
-            Name = step.Text("name"),
             SchemaName = step.Text("schema_name"),
             Schema = step.Text("schema"),
             RecordBytes = step.Int("record_bytes"),
             Capacity = step.Int("capacity"),
             SegmentBytes = step.IntOrNull("segment_bytes"),
-            SyncInterval = step.Time("sync_interval_ms"),
             RetainBytes = step.Number("retain_bytes"),
-            OnJournalLag = step.Choice<OnJournalLag>("on_journal_lag"),
-            OnJournalFailure = step.Choice<OnJournalFailure>("on_journal_failure"),
             SourceId = step.Number("source_id"),
-            SourceOffset = step.Number("source_offset"),
             NoJournal = step.IsOn("no_journal"),
             Resume = step.IsOn("resume"),
         },
@@ -67,7 +61,7 @@ static class PublisherSteps
         {
             var publisher = publishers.Of(step);
             var bytes = step.Int("bytes", publisher.RecordBytes);
-            var rows = step.Has("file") ? File.ReadAllBytes(step.Text("file")) : RowsOf(step, bytes);
+            var rows = RowsOf(step, bytes);
             return $"ok last={publisher.Publish(rows, 0, rows.Length, step.Timeout, bytes)}";
         }
         catch (LapwingException error)

@@ -161,7 +161,6 @@ static class SubscriberSteps
     static string Open(Step step) => Subscribers.Put(step, Subscriber.Open(new SubscriberOptions
     {
         Directory = step.Text("directory"),
-        Name = step.Text("name"),
         Start = StartOf(step),
         Fold = step.Text("fold"),
         Expect = step.Text("expect"),
@@ -170,13 +169,10 @@ static class SubscriberSteps
         Wait = step.Choice<WaitStrategy>("wait"),
         EndAtClose = step.IsOn("end_at_close"),
         Reattach = step.Time("reattach_ms"),
-        FlushTimeout = step.Time("flush_timeout_ms"),
         StaleAfter = step.Time("stale_after_ms"),
         BehindRecords = step.Int("behind_records"),
-        BehindTime = step.Time("behind_ms"),
         Conflate = step.Has("conflate_ms"),
         ConflateInterval = step.Time("conflate_ms"),
-        ConflateKeysMax = step.IntOrNull("conflate_keys_max"),
     }));
 
     static int RowBytesOf(Subscriber subscriber)

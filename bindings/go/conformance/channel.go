@@ -22,13 +22,13 @@ type sends interface {
 
 func init() {
 	operations["listener.open"] = func(d *driver, s step) []string {
-		made, err := lapwing.Listen(s.text("path"), listenerOptions(s))
+		made, err := lapwing.Listen(s.text("path"), lapwing.ListenerOptions{})
 		return opened(d, s, made, err)
 	}
 	operations["listener.take-over"] = func(d *driver, s step) []string {
 		ctx, cancel := s.context()
 		defer cancel()
-		made, err := lapwing.TakeOver(ctx, s.text("path"), listenerOptions(s))
+		made, err := lapwing.TakeOver(ctx, s.text("path"), lapwing.ListenerOptions{})
 		return opened(d, s, made, err)
 	}
 	operations["listener.tend"] = func(d *driver, s step) []string {
@@ -78,23 +78,11 @@ func init() {
 	operations["channel.destroy"] = destroy
 }
 
-func listenerOptions(s step) (options lapwing.ListenerOptions) {
-	if s.has("peer_uid") {
-		uid := uint32(s.number("peer_uid"))
-		options.PeerUID = &uid
-	}
-	return options
-}
-
 func channelOptions(s step) lapwing.ChannelOptions {
 	return lapwing.ChannelOptions{
-		Name:            s.text("name"),
 		Capacity:        s.number("capacity"),
 		MessageBytesMax: uint32(s.number("message_bytes_max")),
 		CallWindow:      uint32(s.number("call_window")),
-		Wait:            waitStrategy(s),
-		Retry:           s.millis("retry_ms"),
-		Aligned:         s.is("aligned"),
 		LateReplies:     s.is("late_replies"),
 	}
 }
@@ -162,14 +150,8 @@ func channelSend(d *driver, s step) []string {
 	return []string{result(err) + " " + pair("sent", sent)}
 }
 
-// messages is those of a send: of a file, or with the numbers from n on.
+// messages is those of a send, with the numbers from n on.
 func messages(s step) (made []lapwing.Message) {
-	if s.has("file") {
-		for part := range slices.Chunk(s.file(), int(s.number("bytes"))) {
-			made = append(made, lapwing.Message{Type: uint32(s.number("type")), Payload: part})
-		}
-		return made
-	}
 	count := uint64(1)
 	if s.has("count") {
 		count = s.number("count")

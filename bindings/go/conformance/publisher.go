@@ -69,22 +69,15 @@ func publisherOpen(d *driver, s step) []string {
 	defer cancel()
 	made, err := lapwing.OpenPublisher(ctx, lapwing.PublisherOptions{
 		Directory:    s.text("directory"),
-		Name:         s.text("name"),
 		SchemaName:   s.text("schema_name"),
 		Schema:       s.schema("schema"),
 		RecordBytes:  int(s.number("record_bytes")),
 		Capacity:     s.number("capacity"),
 		SegmentBytes: s.number("segment_bytes"),
-		SyncInterval: s.millis("sync_interval_ms"),
 		RetainBytes:  s.number("retain_bytes"),
-		OnJournalLag: pick(s, "on_journal_lag", map[string]lapwing.OnJournalLag{
-			"wait": lapwing.LagWait, "shed": lapwing.LagShed}),
-		OnJournalFailure: pick(s, "on_journal_failure", map[string]lapwing.OnJournalFailure{
-			"continue": lapwing.FailureContinue, "stop": lapwing.FailureStop}),
 		NoJournal:    s.is("no_journal"),
 		Resume:       s.is("resume"),
 		SourceID:     s.number("source_id"),
-		SourceOffset: s.number("source_offset"),
 	})
 	return opened(d, s, made, err)
 }
@@ -98,9 +91,6 @@ func publisherPublish(d *driver, s step) []string {
 		bytes = int(s.number("bytes"))
 	}
 	var records []byte
-	if s.has("file") {
-		records = s.file()
-	}
 	from, count := s.number("from"), s.number("count")
 	for n := from; n < from+count; n++ {
 		records = append(records, row(n, bytes)...)

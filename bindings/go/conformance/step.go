@@ -78,16 +78,6 @@ func (s step) schema(key string) *lapwing.Schema {
 	return &lapwing.Schema{Text: s.text(key)}
 }
 
-// file is the bytes of the file that a step names.
-func (s step) file() []byte {
-	bytes, err := os.ReadFile(s.text("file"))
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "conformance:", err)
-		os.Exit(1)
-	}
-	return bytes
-}
-
 // context is that of the step's timeout.
 func (s step) context() (context.Context, context.CancelFunc) {
 	timeout := s.millis("timeout_ms")

@@ -43,23 +43,19 @@ func init() {
 func subscriberOpen(d *driver, s step) []string {
 	options := lapwing.SubscriberOptions{
 		Directory:     s.text("directory"),
-		Name:          s.text("name"),
 		Start:         start(d, s),
 		BehindRecords: uint32(s.number("behind_records")),
-		BehindTime:    s.millis("behind_ms"),
 		Fold:          s.text("fold"),
 		Expect:        s.schema("expect"),
 		Instruments:   s.list("instruments"),
 		Reattach:      s.millis("reattach_ms"),
-		FlushTimeout:  s.millis("flush_timeout_ms"),
 		StaleAfter:    s.millis("stale_after_ms"),
 		EndAtClose:    s.is("end_at_close"),
 		OnGap: pick(s, "on_gap", map[string]lapwing.OnGap{"fill": lapwing.GapFill,
-			"skip": lapwing.GapSkip, "stop": lapwing.GapStop, "snapshot": lapwing.GapSnapshot}),
+			"skip": lapwing.GapSkip, "stop": lapwing.GapStop}),
 		Wait:             waitStrategy(s),
 		Conflate:         s.has("conflate_ms"),
 		ConflateInterval: s.millis("conflate_ms"),
-		ConflateKeysMax:  uint32(s.number("conflate_keys_max")),
 	}
 	made, err := lapwing.OpenSubscriber(options)
 	return opened(d, s, made, err)

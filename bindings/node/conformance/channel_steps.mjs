@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { Consumer, Duplex, Listener, LapwingError, Producer } from 'lapwing';
 import { bit, digestOf, given, Handles, recordOf } from './step.mjs';
 
@@ -12,21 +11,12 @@ const served = new Map(); // of servers, by the names of a scenario
 
 function optionsOf(step) {
   return given({
-    name: step.text('name'),
     capacity: step.number('capacity'),
     messageBytesMax: step.number('message_bytes_max'),
     callWindow: step.number('call_window'),
-    wait: step.text('wait'),
-    retryMs: step.number('retry_ms'),
-    peerUid: step.number('peer_uid'),
-    aligned: step.isOn('aligned'),
     lateReplies: step.isOn('late_replies'),
     timeout: step.timeout,
   });
-}
-
-function peerOf(step) {
-  return given({ peerUid: step.number('peer_uid') });
 }
 
 const CLASSES = { producer: Producer, consumer: Consumer, duplex: Duplex };
@@ -48,20 +38,13 @@ function messagesOf(step) {
   return Array.from({ length: step.number('count', 1) }, (_, index) => messageOf(step, from + BigInt(index)));
 }
 
-function messagesOfFile(step) {
-  const content = readFileSync(step.text('file'));
-  const [type, bytes] = [step.number('type', 0), step.number('bytes')];
-  return Array.from({ length: Math.ceil(content.length / bytes) }, (_, index) =>
-    ({ type, payload: content.subarray(index * bytes, (index + 1) * bytes) }));
-}
-
 const messageText = ({ type, payload }) => `${type}:${payload.length}:${digestOf(payload)}`;
 const callOf = (step) => started[step.number('call') - 1] ?? NO_SUCH_CALL;
 
 export const channelSteps = {
-  'listener.open': (step) => listeners.put(step, Listener.open(step.text('path'), peerOf(step))),
+  'listener.open': (step) => listeners.put(step, Listener.open(step.text('path'))),
   'listener.take-over': async (step) =>
-    listeners.put(step, await Listener.takeOver(step.text('path'), { ...peerOf(step), ...step.wait })),
+    listeners.put(step, await Listener.takeOver(step.text('path'), step.wait)),
   'listener.accept': async (step) =>
     channels.put(step, await listeners.of(step).accept(step.text('role'), optionsOf(step))),
   'listener.tend': (step) => {
@@ -89,8 +72,7 @@ export const channelSteps = {
   },
   'channel.send': async (step) => {
     try {
-      const messages = step.has('file') ? messagesOfFile(step) : messagesOf(step);
-      return `ok sent=${await channelWith(step, 'send').send(messages, step.wait)}`;
+      return `ok sent=${await channelWith(step, 'send').send(messagesOf(step), step.wait)}`;
     } catch (error) {
       throw Object.assign(error, { more: ` sent=${error.sent ?? 0}` });
     }

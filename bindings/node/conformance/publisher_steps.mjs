@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { Publisher } from 'lapwing';
 import { given, Handles, writeRecord } from './step.mjs';
 
@@ -16,18 +15,13 @@ export const publisherSteps = {
   'publisher.open': async (step) =>
     publishers.put(step, await Publisher.open(given({
       directory: step.text('directory'),
-      name: step.text('name'),
       schemaName: step.text('schema_name'),
       schema: step.text('schema'),
       recordBytes: step.number('record_bytes'),
       capacity: step.number('capacity'),
       segmentBytes: step.number('segment_bytes'),
-      syncIntervalMs: step.number('sync_interval_ms'),
       retainBytes: step.number('retain_bytes'),
-      onJournalLag: step.text('on_journal_lag'),
-      onJournalFailure: step.text('on_journal_failure'),
       sourceId: step.bigint('source_id'),
-      sourceOffset: step.bigint('source_offset'),
       noJournal: step.isOn('no_journal'),
       resume: step.isOn('resume'),
     }), step.wait)),
@@ -36,8 +30,7 @@ export const publisherSteps = {
     try {
       const publisher = publishers.of(step);
       const bytes = step.number('bytes', publisher.recordBytes);
-      const rows = step.has('file') ? readFileSync(step.text('file')) : rowsOf(step, bytes);
-      last = await publisher.publish(rows, { recordBytes: bytes, ...step.wait });
+      last = await publisher.publish(rowsOf(step, bytes), { recordBytes: bytes, ...step.wait });
     } catch (error) {
       throw Object.assign(error, { more: ` last=${error.last ?? 0}` });
     }

@@ -98,11 +98,9 @@ async function readAll(step) {
 
 export const subscriberSteps = {
   'subscriber.open': (step) => {
-    const conflate = step.has('conflate_ms') &&
-      given({ intervalMs: step.number('conflate_ms'), keysMax: step.number('conflate_keys_max') });
+    const conflate = step.has('conflate_ms') && { intervalMs: step.number('conflate_ms') };
     return subscribers.put(step, Subscriber.open(given({
       directory: step.text('directory'),
-      name: step.text('name'),
       start: startOf(step),
       fold: step.text('fold'),
       expect: step.text('expect'),
@@ -111,10 +109,8 @@ export const subscriberSteps = {
       wait: step.text('wait'),
       endAtClose: step.isOn('end_at_close'),
       reattachMs: step.number('reattach_ms'),
-      flushTimeoutMs: step.number('flush_timeout_ms'),
       staleAfterMs: step.number('stale_after_ms'),
       behindRecords: step.number('behind_records'),
-      behindTimeMs: step.number('behind_ms'),
       conflate,
     })));
   },

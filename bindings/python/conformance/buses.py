@@ -53,20 +53,16 @@ def _(step: Step) -> Answers:
     return step.make(
         lapwing.Publisher(
             step.text("directory"),
-            name=step.text("name"),
             schema_name=step.text("schema_name"),
             schema=step.text("schema"),
             record_bytes=step.number("record_bytes"),
             capacity=step.number("capacity"),
-            on_journal_lag=step.text("on_journal_lag", "wait"),
-            on_journal_failure=step.text("on_journal_failure", "continue"),
             journal=not step.flag("no_journal"),
             resume=step.flag("resume"),
             source_id=step.number("source_id"),
-            source_offset=step.number("source_offset"),
             retain_bytes=step.number("retain_bytes"),
             timeout=step.timeout(),
-            **step.given("segment_bytes", sync_interval="sync_interval_ms"),
+            **step.given("segment_bytes"),
         )
     )
 
@@ -76,10 +72,7 @@ def _(step: Step) -> Answers:
     publisher = step.used()
     try:
         size = step.number("bytes") or publisher.inspect().record_bytes
-        if "file" in step:
-            records = np.fromfile(step.text("file"), np.dtype(f"V{size}"))
-        else:
-            records = rows(step.number("from"), step.number("count"), size)
+        records = rows(step.number("from"), step.number("count"), size)
         return ok(last=publisher.publish(records, step.timeout()))
     except lapwing.Error as error:
         return [result(error.name, last=error.last or 0)]
@@ -136,7 +129,6 @@ def _(step: Step) -> Answers:
     return step.make(
         lapwing.Subscriber(
             step.text("directory"),
-            name=step.text("name"),
             start=start_of(step),
             fold=step.text("fold"),
             expect=step.text("expect"),
@@ -147,11 +139,8 @@ def _(step: Step) -> Answers:
             conflate=conflate,
             **step.given(
                 "behind_records",
-                "conflate_keys_max",
                 reattach="reattach_ms",
-                flush_timeout="flush_timeout_ms",
                 stale_after="stale_after_ms",
-                behind_time="behind_ms",
                 conflate_interval="conflate_ms",
             ),
         )

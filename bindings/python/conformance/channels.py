@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import lapwing
@@ -35,9 +34,6 @@ def side(step: Step, *roles: type[lapwing.channel.Channel]) -> Any:
 
 def side_options(step: Step) -> dict[str, Any]:
     return {
-        "name": step.text("name"),
-        "wait": step.text("wait", "backoff"),
-        "aligned": step.flag("aligned"),
         "late_replies": step.flag("late_replies"),
         **step.given("capacity", "message_bytes_max", "call_window"),
     }
@@ -48,8 +44,7 @@ def side_options(step: Step) -> dict[str, Any]:
 
 @step("listener.open")
 def _(step: Step) -> Answers:
-    peer_uid = step.number("peer_uid") if "peer_uid" in step else None
-    return step.make(lapwing.Listener(step.text("path"), peer_uid=peer_uid))
+    return step.make(lapwing.Listener(step.text("path")))
 
 
 @step("listener.take-over")
@@ -75,13 +70,7 @@ def _(step: Step) -> Answers:
 @step("channel.connect")
 def _(step: Step) -> Answers:
     role = ROLES[step.text("role")]
-    channel = role.connect(
-        step.text("path"),
-        timeout=step.timeout(),
-        **step.given(retry="retry_ms"),
-        **side_options(step),
-    )
-    return step.make(channel)
+    return step.make(role.connect(step.text("path"), timeout=step.timeout(), **side_options(step)))
 
 
 @step("channel.arm")
@@ -134,12 +123,7 @@ def _(step: Step) -> Answers:
 def _(step: Step) -> Answers:
     first, size = step.number("n"), step.number("bytes")
     count = step.number("count", 1)
-    if "file" in step:
-        whole = Path(step.text("file")).read_bytes()
-        payloads = [whole[at : at + size] for at in range(0, len(whole), size)]
-    else:
-        payloads = [row(n, size) for n in range(first, first + count)]
-    messages = [(payload, step.number("type")) for payload in payloads]
+    messages = [(row(n, size), step.number("type")) for n in range(first, first + count)]
     try:
         producer = side(step, lapwing.Producer, lapwing.Duplex)
         return ok(sent=producer.send_many(messages, step.timeout()))

@@ -49,10 +49,6 @@ class Step:
         seconds = {name: self.number(key) / 1000 for name, key in times.items() if key in self}
         return options | seconds
 
-    def words(self, *keys: str) -> dict[str, Any]:
-        """The texts among them that the step has."""
-        return {key: self.text(key) for key in keys if key in self}
-
     def timeout(self) -> float | None:
         if self.text("timeout_ms") == "forever":
             return None

@@ -1,6 +1,6 @@
 //! Steps with the library itself, and with publishers.
 
-use lapwing::{Code, OnJournalFailure, OnJournalLag, Publisher, PublisherOptions, Schema};
+use lapwing::{Code, Publisher, PublisherOptions, Schema};
 
 use crate::answer::{ok, Answer, Failure};
 use crate::objects::Objects;
@@ -73,11 +73,7 @@ pub fn publisher(verb: &str, step: &Step, objects: &Objects) -> Answer {
 }
 
 fn options(step: &Step) -> Result<PublisherOptions, Failure> {
-    let on_journal_lag = [("wait", OnJournalLag::Wait), ("shed", OnJournalLag::Shed)];
-    let on_journal_failure =
-        [("continue", OnJournalFailure::Continue), ("stop", OnJournalFailure::Stop)];
     let mut options = PublisherOptions::new(step.text_or_empty("directory"))
-        .name(step.text_or_empty("name"))
         .schema_name(step.text_or_empty("schema_name"))
         .schema(step.text_or_empty("schema"))
         .record_bytes(step.number_or("record_bytes", 0)?)
@@ -85,15 +81,9 @@ fn options(step: &Step) -> Result<PublisherOptions, Failure> {
         .no_journal(step.flag("no_journal"))
         .resume(step.flag("resume"))
         .retain_bytes(step.number_or("retain_bytes", 0)?)
-        .on_journal_lag(step.one_of("on_journal_lag", &on_journal_lag)?)
-        .on_journal_failure(step.one_of("on_journal_failure", &on_journal_failure)?)
-        .source_id(step.number_or("source_id", 0)?)
-        .source_offset(step.number_or("source_offset", 0)?);
+        .source_id(step.number_or("source_id", 0)?);
     if step.has("segment_bytes") {
         options = options.segment_bytes(step.number("segment_bytes")?);
-    }
-    if let Some(interval) = step.limit("sync_interval_ms")? {
-        options = options.sync_interval(interval);
     }
     Ok(options)
 }
@@ -104,13 +94,8 @@ fn publish(publisher: &mut Publisher, step: &Step) -> Answer {
         true => step.number("bytes")?,
         false => publisher.info()?.record_bytes as usize,
     };
-    let rows = match step.file()? {
-        Some(rows) => rows,
-        None => {
-            let (from, count): (u64, u64) = (step.number("from")?, step.number("count")?);
-            (from..from + count).flat_map(|n| record(n, bytes)).collect()
-        }
-    };
+    let (from, count): (u64, u64) = (step.number("from")?, step.number("count")?);
+    let rows: Vec<u8> = (from..from + count).flat_map(|n| record(n, bytes)).collect();
     let last = publisher.publish_bytes(&rows, bytes, step.timeout()?).map_err(|error| {
         let last = error.progress();
         Failure::from(error).with(format!("last={last}"))

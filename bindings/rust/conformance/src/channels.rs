@@ -8,7 +8,6 @@ use crate::answer::{ok, Answer, Failure};
 use crate::objects::{Objects, Side};
 use crate::rows::{record, Digest};
 use crate::step::Step;
-use crate::subscriber::WAITS;
 
 pub fn listener(verb: &str, step: &Step, objects: &Objects) -> Answer {
     let listeners = &objects.listeners;
@@ -45,11 +44,7 @@ pub fn listener(verb: &str, step: &Step, objects: &Objects) -> Answer {
 }
 
 fn options(step: &Step) -> Result<ChannelOptions, Failure> {
-    let mut options = ChannelOptions::new()
-        .name(step.text_or_empty("name"))
-        .wait(step.one_of("wait", WAITS)?)
-        .aligned(step.flag("aligned"))
-        .late_replies(step.flag("late_replies"));
+    let mut options = ChannelOptions::new().late_replies(step.flag("late_replies"));
     if step.has("capacity") {
         options = options.capacity(step.number("capacity")?);
     }
@@ -58,12 +53,6 @@ fn options(step: &Step) -> Result<ChannelOptions, Failure> {
     }
     if step.has("call_window") {
         options = options.call_window(step.number("call_window")?);
-    }
-    if step.has("peer_uid") {
-        options = options.peer_uid(step.number("peer_uid")?);
-    }
-    if let Some(retry) = step.limit("retry_ms")? {
-        options = options.retry(retry);
     }
     Ok(options)
 }
@@ -195,13 +184,9 @@ fn sizes(step: &Step) -> Result<(u64, usize, usize), Failure> {
 /// Always says how many were sent.
 fn send(step: &Step, side: &mut Side, timeout: Timeout) -> Answer {
     let (bytes, message_type): (usize, u32) = (step.number("bytes")?, step.number("type")?);
-    let payloads: Vec<Vec<u8>> = match step.file()? {
-        Some(file) => file.chunks(bytes).map(<[u8]>::to_vec).collect(),
-        None => {
-            let n: u64 = step.number("n")?;
-            (n..n + step.number_or("count", 1)?).map(|n| record(n, bytes)).collect()
-        }
-    };
+    let n: u64 = step.number("n")?;
+    let payloads: Vec<Vec<u8>> =
+        (n..n + step.number_or("count", 1)?).map(|n| record(n, bytes)).collect();
     let messages: Vec<(u32, &[u8])> =
         payloads.iter().map(|payload| (message_type, payload.as_slice())).collect();
     let sent = match side {

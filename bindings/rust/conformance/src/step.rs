@@ -53,12 +53,6 @@ impl Step {
         }
     }
 
-    /// The bytes of the file that is named.
-    pub fn file(&self) -> Result<Option<Vec<u8>>, Failure> {
-        let read = |path| std::fs::read(path).map_err(|_| Failure::Unsupported);
-        self.given("file").map(read).transpose()
-    }
-
     pub fn flag(&self, key: &str) -> bool {
         self.given(key) == Some("1")
     }
@@ -72,15 +66,6 @@ impl Step {
 
     pub fn milliseconds(&self, key: &str) -> Result<Duration, Failure> {
         Ok(Duration::from_millis(self.number(key)?))
-    }
-
-    /// An option that is a duration, if it is given; `Some(None)` is no limit.
-    pub fn limit(&self, key: &str) -> Result<Option<Option<Duration>>, Failure> {
-        match self.given(key) {
-            None => Ok(None),
-            Some("forever") => Ok(Some(None)),
-            Some(_) => Ok(Some(Some(self.milliseconds(key)?))),
-        }
     }
 
     pub fn timeout(&self) -> Result<Timeout, Failure> {

@@ -13,7 +13,7 @@ use crate::step::Step;
 
 const ROWS: usize = 4096;
 
-pub const WAITS: &[(&str, Wait)] =
+const WAITS: &[(&str, Wait)] =
     &[("busy", Wait::Busy), ("backoff", Wait::Backoff), ("park", Wait::Park)];
 
 pub fn run(verb: &str, step: &Step, objects: &Objects) -> Answer {
@@ -60,14 +60,8 @@ fn options(step: &Step, objects: &Objects) -> Result<SubscriberOptions, Failure>
         "after" => Start::After(objects.positions.get(step.text("position")?)?),
         _ => return Err(Failure::Unsupported),
     };
-    let on_gap = &[
-        ("fill", OnGap::Fill),
-        ("skip", OnGap::Skip),
-        ("stop", OnGap::Stop),
-        ("snapshot", OnGap::Snapshot),
-    ];
+    let on_gap = &[("fill", OnGap::Fill), ("skip", OnGap::Skip), ("stop", OnGap::Stop)];
     let mut options = SubscriberOptions::new(step.text_or_empty("directory"))
-        .name(step.text_or_empty("name"))
         .start(start)
         .on_gap(step.one_of("on_gap", on_gap)?)
         .wait(step.one_of("wait", WAITS)?)
@@ -81,20 +75,11 @@ fn options(step: &Step, objects: &Objects) -> Result<SubscriberOptions, Failure>
     if step.has("conflate_ms") {
         options = options.conflate(step.milliseconds("conflate_ms")?);
     }
-    if step.has("conflate_keys_max") {
-        options = options.conflate_keys_max(step.number("conflate_keys_max")?);
+    if step.has("reattach_ms") {
+        options = options.reattach(step.milliseconds("reattach_ms")?);
     }
-    if let Some(reattach) = step.limit("reattach_ms")? {
-        options = options.reattach(reattach);
-    }
-    if let Some(flush_timeout) = step.limit("flush_timeout_ms")? {
-        options = options.flush_timeout(flush_timeout);
-    }
-    if let Some(stale_after) = step.limit("stale_after_ms")? {
-        options = options.stale_after(stale_after);
-    }
-    if let Some(behind_time) = step.limit("behind_ms")? {
-        options = options.behind_time(behind_time);
+    if step.has("stale_after_ms") {
+        options = options.stale_after(step.milliseconds("stale_after_ms")?);
     }
     Ok(options)
 }

@@ -54,19 +54,10 @@ std::uint32_t role_of(const Step& step) {
 
 lapwing_channel_options options_of(const Step& step) {
   auto options = sized<lapwing_channel_options>();
-  options.name = step.text_or_null("name");
   step.set("capacity", options.capacity);
   step.set("message_bytes_max", options.message_bytes_max);
   step.set("call_window", options.call_window);
-  options.wait =
-      step.choice("wait", {"busy", "backoff", "park"}, LAPWING_WAIT_BUSY, LAPWING_WAIT_BACKOFF);
-  options.retry_ns = step.ns("retry_ms");
-  if (step.number("aligned") != 0) options.flags |= LAPWING_CHANNEL_ALIGNED;
   if (step.number("late_replies") != 0) options.flags |= LAPWING_CHANNEL_LATE_REPLIES;
-  if (step.has("peer_uid")) {
-    options.flags |= LAPWING_CHANNEL_PEER_UID;
-    options.peer_uid = static_cast<std::uint32_t>(step.number("peer_uid"));
-  }
   return options;
 }
 
@@ -131,15 +122,8 @@ Lines abort_claim(const Step& step) {
 Lines send(const Step& step) {
   const std::size_t bytes = step.number("bytes");
   std::vector<std::vector<std::byte>> payloads;
-  if (step.has("file")) {
-    const std::vector<std::byte> all = bytes_of_file(step.text("file"));
-    for (auto at = all.begin(); at != all.end(); at += static_cast<std::ptrdiff_t>(bytes)) {
-      payloads.emplace_back(at, at + static_cast<std::ptrdiff_t>(bytes));
-    }
-  } else {
-    for (std::size_t i = 0; i < step.number("count", 1); ++i) {
-      payloads.push_back(record_of(step.number("n") + i, bytes));
-    }
+  for (std::size_t i = 0; i < step.number("count", 1); ++i) {
+    payloads.push_back(record_of(step.number("n") + i, bytes));
   }
   std::vector<lapwing_message> messages;
   for (const std::vector<std::byte>& payload : payloads) {

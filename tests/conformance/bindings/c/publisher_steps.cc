@@ -12,21 +12,13 @@ Handles<lapwing_publisher>& publishers() {
 Lines open(const Step& step) {
   auto options = sized<lapwing_publisher_options>();
   options.directory = step.text_or_null("directory");
-  options.name = step.text_or_null("name");
   options.schema_name = step.text_or_null("schema_name");
   options.schema = step.text_or_null("schema");
   options.record_bytes = static_cast<std::uint32_t>(step.number("record_bytes"));
   options.capacity = step.number("capacity");
   step.set("segment_bytes", options.segment_bytes);
-  step.set_ns("sync_interval_ms", options.sync_interval_ns);
   options.retain_bytes = step.number("retain_bytes");
-  options.on_journal_lag = step.choice("on_journal_lag", {"wait", "shed"},
-                                       LAPWING_ON_JOURNAL_LAG_WAIT, LAPWING_ON_JOURNAL_LAG_WAIT);
-  options.on_journal_failure =
-      step.choice("on_journal_failure", {"continue", "stop"}, LAPWING_ON_JOURNAL_FAILURE_CONTINUE,
-                  LAPWING_ON_JOURNAL_FAILURE_CONTINUE);
   options.source_id = step.number("source_id");
-  options.source_offset = step.number("source_offset");
   if (step.number("no_journal") != 0) options.flags |= LAPWING_PUBLISHER_NO_JOURNAL;
   if (step.number("resume") != 0) options.flags |= LAPWING_PUBLISHER_RESUME;
   lapwing_publisher* opened = nullptr;
@@ -41,16 +33,14 @@ Lines publish(const Step& step) {
   lapwing_publisher* const publisher = publishers().of(step);
   (void)!lapwing_publisher_inspect(publisher, &info, nullptr);
   const std::size_t bytes = step.number("bytes", info.record_bytes);
-  std::vector<std::byte> rows =
-      step.has("file") ? bytes_of_file(step.text("file")) : std::vector<std::byte>();
+  std::vector<std::byte> rows;
   for (std::uint64_t i = 0; i < step.number("count"); ++i) {
     const std::vector<std::byte> record = record_of(step.number("from") + i, bytes);
     rows.insert(rows.end(), record.begin(), record.end());
   }
-  const std::size_t count = bytes == 0 ? 0 : rows.size() / bytes;
   std::uint64_t last = 0;
-  const lapwing_result result = lapwing_publisher_publish(publisher, rows.data(), count, bytes,
-                                                          step.timeout_ns(), &last, nullptr);
+  const lapwing_result result = lapwing_publisher_publish(
+      publisher, rows.data(), step.number("count"), bytes, step.timeout_ns(), &last, nullptr);
   return {absl::StrCat(name_of_result(result), " last=", last)};
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "absl/strings/str_format.h"
@@ -93,13 +91,6 @@ std::vector<std::byte> record_of(std::uint64_t n, std::size_t bytes) {
     record[k] = static_cast<std::byte>(k < 8 ? n >> (8 * k) : n + k);
   }
   return record;
-}
-
-std::vector<std::byte> bytes_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
-  return {begin, begin + text.size()};
 }
 
 std::string digest_of(std::span<const std::byte> bytes) {

@@ -59,7 +59,6 @@ class Digest {
 
 // The bytes of record n.
 std::vector<std::byte> record_of(std::uint64_t n, std::size_t bytes);
-std::vector<std::byte> bytes_of_file(const std::string& path);
 std::string digest_of(std::span<const std::byte> bytes);
 
 // As the driver prints a result: its name, or that of another one where it is to be seen to fail.

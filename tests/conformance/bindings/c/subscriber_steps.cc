@@ -24,7 +24,6 @@ void keep_position(const Step& step, const lapwing_position& position) {
 Lines open(const Step& step) {
   auto options = sized<lapwing_subscriber_options>();
   options.directory = step.text_or_null("directory");
-  options.name = step.text_or_null("name");
   options.start = step.choice("start", {"live", "oldest", "sequence", "time", "snapshot", "after"},
                               LAPWING_START_LIVE, LAPWING_START_LIVE);
   options.start_value = step.number("value");
@@ -38,19 +37,16 @@ Lines open(const Step& step) {
   for (const std::string& name : names) instruments.push_back(name.c_str());
   options.instruments = instruments.empty() ? nullptr : instruments.data();
   options.instrument_count = instruments.size();
-  options.on_gap = step.choice("on_gap", {"fill", "skip", "stop", "snapshot"}, LAPWING_ON_GAP_FILL,
-                               LAPWING_ON_GAP_FILL);
+  options.on_gap =
+      step.choice("on_gap", {"fill", "skip", "stop"}, LAPWING_ON_GAP_FILL, LAPWING_ON_GAP_FILL);
   options.wait =
       step.choice("wait", {"busy", "backoff", "park"}, LAPWING_WAIT_BUSY, LAPWING_WAIT_BACKOFF);
   if (step.number("end_at_close") != 0) options.flags |= LAPWING_SUBSCRIBER_END_AT_CLOSE;
   step.set_ns("reattach_ms", options.reattach_ns);
-  step.set_ns("flush_timeout_ms", options.flush_timeout_ns);
   step.set_ns("stale_after_ms", options.stale_after_ns);
   options.behind_records = static_cast<std::uint32_t>(step.number("behind_records"));
-  step.set_ns("behind_ms", options.behind_time_ns);
   if (step.has("conflate_ms")) options.flags |= LAPWING_SUBSCRIBER_CONFLATE;
   step.set_ns("conflate_ms", options.conflate_interval_ns);
-  step.set("conflate_keys_max", options.conflate_keys_max);
   lapwing_subscriber* opened = nullptr;
   const lapwing_result result = lapwing_subscriber_open(&options, &opened, nullptr);
   if (result == LAPWING_OK) subscribers().put(step.text("as"), opened);

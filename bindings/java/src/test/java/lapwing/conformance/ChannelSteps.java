@@ -17,7 +17,6 @@ import lapwing.Messages;
 import lapwing.Producer;
 import lapwing.Reply;
 import lapwing.Request;
-import lapwing.WaitMode;
 
 /** Steps of listeners and channels. What a kind of channel cannot do is a misuse of C. */
 final class ChannelSteps {
@@ -59,17 +58,10 @@ final class ChannelSteps {
 
   private static ChannelOptions options(Step step) {
     ChannelOptions.Builder options = ChannelOptions.builder()
-        .name(step.text("name"))
-        .waitMode(step.choice("wait", WaitMode.class))
-        .aligned(step.isSet("aligned"))
-        .lateReplies(step.isSet("late_replies"))
-        .retry(step.milliseconds("retry_ms"));
+        .lateReplies(step.isSet("late_replies"));
     step.number("capacity", options::capacity);
     step.whole("message_bytes_max", options::messageBytesMax);
     step.whole("call_window", options::callWindow);
-    if (step.has("peer_uid")) {
-      options.peerUid(step.whole("peer_uid"));
-    }
     return options.build();
   }
 

@@ -33,18 +33,14 @@ final class PublisherSteps {
 
   private List<String> open(Step step) {
     PublisherOptions.Builder options = PublisherOptions.builder()
-        .name(step.text("name"))
         .schemaName(step.text("schema_name"))
         .schema(step.text("schema"))
         .recordBytes(step.whole("record_bytes"))
         .capacity(step.number("capacity"))
-        .syncInterval(step.milliseconds("sync_interval_ms"))
         .retainBytes(step.number("retain_bytes"))
-        .onJournalLag(step.choice("on_journal_lag", PublisherOptions.OnJournalLag.class))
-        .onJournalFailure(step.choice("on_journal_failure", PublisherOptions.OnJournalFailure.class))
         .noJournal(step.isSet("no_journal"))
         .resume(step.isSet("resume"))
-        .source(step.number("source_id"), step.number("source_offset"));
+        .source(step.number("source_id"), 0);
     step.number("segment_bytes", options::segmentBytes);
     handles.put(step, Publisher.open(step.path("directory"), options.build(), step.timeout()));
     return Driver.ok();
@@ -56,7 +52,7 @@ final class PublisherSteps {
       return List.of("misuse last=0");
     }
     int bytes = (int) step.number("bytes", publisher.recordBytes());
-    byte[] rows = TestRows.rows(step, bytes);
+    byte[] rows = TestRows.rows(step.number("from"), step.whole("count"), bytes);
     try {
       return Driver.ok("last=%d", publisher.publish(
           java.lang.foreign.MemorySegment.ofArray(rows), bytes, step.timeout()));

@@ -62,7 +62,6 @@ final class SubscriberSteps {
 
   private List<String> open(Step step) {
     var options = SubscriberOptions.builder()
-        .name(step.text("name"))
         .start(start(step))
         .fold(step.text("fold"))
         .expect(step.text("expect"))
@@ -71,11 +70,8 @@ final class SubscriberSteps {
         .waitMode(step.choice("wait", WaitMode.class))
         .endAtClose(step.isSet("end_at_close"))
         .reattach(step.milliseconds("reattach_ms"))
-        .flushTimeout(step.milliseconds("flush_timeout_ms"))
         .staleAfter(step.milliseconds("stale_after_ms"))
-        .behindRecords(step.whole("behind_records"))
-        .behindTime(step.milliseconds("behind_ms"));
-    step.whole("conflate_keys_max", options::conflateKeysMax);
+        .behindRecords(step.whole("behind_records"));
     if (step.has("conflate_ms")) {
       options.conflate(step.milliseconds("conflate_ms"));
     }

@@ -1,12 +1,8 @@
 package lapwing.conformance;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.file.Files;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 
 /** The rows of scenarios, and digests of them. */
@@ -40,38 +36,17 @@ final class TestRows {
     return rows(n, 1, bytes);
   }
 
-  /** What a publish step publishes: the rows of a file, or of those numbers. */
-  static byte[] rows(Step step, int bytes) {
-    return step.has("file") ? file(step)
-        : rows(step.number("from"), step.whole("count"), bytes);
-  }
-
-  /** The payloads of a send step: the bytes of a file, in messages of that size, or numbered ones. */
+  /** The payloads of a send step. */
   static List<byte[]> payloads(Step step) {
     List<byte[]> payloads = new ArrayList<>();
     int bytes = step.whole("bytes");
-    if (step.has("file")) {
-      byte[] all = file(step);
-      for (int at = 0; at < all.length; at += bytes) {
-        payloads.add(Arrays.copyOfRange(all, at, Math.min(at + bytes, all.length)));
-      }
-      return payloads;
-    }
     for (int i = 0; i < step.number("count", 1); i++) {
       payloads.add(row(step.number("n") + i, bytes));
     }
     return payloads;
   }
 
-  private static byte[] file(Step step) {
-    try {
-      return Files.readAllBytes(step.path("file"));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
-  private static byte[] rows(long from, int count, int bytes) {
+  static byte[] rows(long from, int count, int bytes) {
     byte[] rows = new byte[count * bytes];
     for (int i = 0; i < count; i++) {
       long n = from + i;

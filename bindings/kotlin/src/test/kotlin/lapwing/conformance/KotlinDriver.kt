@@ -86,7 +86,7 @@ private class BusSteps(private val handles: Handles) {
         val publisher =
             handles.find(step, "on", Publisher::class.java) ?: return listOf("misuse last=0")
         val bytes = step.number("bytes", publisher.recordBytes().toLong()).toInt()
-        val rows = TestRows.rows(step, bytes)
+        val rows = TestRows.rows(step.number("from"), step.whole("count"), bytes)
         return try {
             val last =
                 if (bytes == publisher.recordBytes()) {
@@ -132,15 +132,10 @@ private class ChannelCalls(private val handles: Handles) {
     private fun duplex(step: Step): Duplex = handles.on(step, Duplex::class.java)
 
     private fun ChannelOptions.Builder.from(step: Step) {
-        name(step.text("name"))
         if (step.has("capacity")) capacity(step.number("capacity"))
         if (step.has("message_bytes_max")) messageBytesMax(step.whole("message_bytes_max"))
         if (step.has("call_window")) callWindow(step.whole("call_window"))
-        waitMode(step.choice("wait", lapwing.WaitMode::class.java))
-        aligned(step.isSet("aligned"))
         lateReplies(step.isSet("late_replies"))
-        retry(step.milliseconds("retry_ms"))
-        if (step.has("peer_uid")) peerUid(step.whole("peer_uid"))
     }
 
     suspend fun accept(step: Step): List<String> {
