@@ -39,22 +39,13 @@ IN_A_WAIT_SECONDS = 0.5  # a program that was told to wait is waiting by then
 CLONE_NEWNS = 0x20000
 RECORDS = 100
 
-# Whole answers, for the language or for every other one. Names of errors that are a language's own
-# begin with a capital letter.
+# Whole answers, for the language or for every other one.
 RULED_OUT = "impossible .+"
 ALLOWED = {
-    "closed-twice": {"rust": RULED_OUT, "": "ok kinds=8"},
     "used-after": {"rust": RULED_OUT, "": "ok kinds=8 answers=misuse"},
     "two-threads": {"rust": RULED_OUT, "": "ok second=misuse first=interrupted"},
     "forked": {"go": RULED_OUT, "java": RULED_OUT, "kotlin": RULED_OUT, "node": RULED_OUT,
                "csharp": "ok child=forked parent=ok|" + RULED_OUT, "": "ok child=forked parent=ok"},
-    "too-small": {"": "ok answer=too-small"},
-    "record-size": {"": "ok answer=record-size"},
-    "wrong-books": {"": "ok answer=record-size"},
-    "view-released": {"c": "ok message=unchecked history=kept", "rust": RULED_OUT,
-                      "": "ok message=(misuse|copy|[A-Z][A-Za-z]+) history=(misuse|copy|kept|[A-Z][A-Za-z]+)"},
-    "view-written": {"c": "ok message=SIGSEGV history=SIGSEGV", "rust": RULED_OUT,
-                     "": "ok message=(copy|[A-Z][A-Za-z]+) history=(copy|[A-Z][A-Za-z]+)"},
 }
 
 

@@ -18,34 +18,13 @@ static class MisuseSteps
     const int BeginMs = 100; // by then a thread that was started waits
     const int ExitCode = 7;
 
-    /// <summary>A record of another size, 24 bytes.</summary>
-    struct Triple
-    {
-        internal ulong First, Second, Third;
-    }
-
     static Publisher dropped; // from misuse.open-dropped to misuse.drop
 
     internal static readonly Dictionary<string, Func<Step, string>> All = new Dictionary<string, Func<Step, string>>
     {
-        { "misuse.closed-twice", ClosedTwice },
         { "misuse.used-after", UsedAfter },
         { "misuse.two-threads", TwoThreads },
         { "misuse.forked", ForkedStep.Run },
-        { "misuse.too-small", TooSmall },
-        {
-            "misuse.record-size",
-            step =>
-            {
-                using (var publisher = PublisherOf("own"))
-                {
-                    return $"ok answer={Outcome(() => publisher.PublishRecords(new Triple[1], 0, 1))}";
-                }
-            }
-        },
-        { "misuse.wrong-books", WrongBooks },
-        { "misuse.view-released", ViewSteps.Released },
-        { "misuse.view-written", ViewSteps.Written },
         { "misuse.wait", step => WaitForever(step.Text("directory")) },
         { "misuse.exit-in-wait", ExitInWait },
         { "misuse.open-dropped", OpenDropped },
@@ -129,17 +108,10 @@ static class MisuseSteps
         };
     }
 
-    static string ClosedTwice(Step step)
-    {
-        var objects = OneOfEach(step.Text("directory")).Keys;
-        foreach (var one in objects) one.Dispose();
-        foreach (var one in objects) one.Dispose();
-        return $"ok kinds={objects.Count}";
-    }
-
     static string UsedAfter(Step step)
     {
         var objects = OneOfEach(step.Text("directory"));
+        foreach (var one in objects.Keys) one.Dispose();
         foreach (var one in objects.Keys) one.Dispose();
         return $"ok kinds={objects.Count} answers={Different(objects.Values.Select(Outcome))}";
     }
@@ -170,26 +142,6 @@ static class MisuseSteps
             while (second == "ok");
             subscriber.Interrupt();
             return $"ok second={second} first={first.Result}";
-        }
-    }
-
-    static string TooSmall(Step step)
-    {
-        using (var subscriber = SubscriberOf(step.Text("directory"), Start.Oldest))
-        using (var batch = new Batch(new byte[RowBytes - 1]))
-        {
-            return $"ok answer={Outcome(() => ReadRecords(subscriber, batch))}";
-        }
-    }
-
-    static string WrongBooks(Step step)
-    {
-        using (var subscriber = SubscriberOf(step.Text("directory"), Start.Oldest))
-        using (var batch = new Batch(1, RowBytes))
-        using (var books = new Books())
-        {
-            ReadRecords(subscriber, batch);
-            return $"ok answer={Outcome(() => books.Take(batch))}";
         }
     }
 

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -17,25 +14,17 @@ import (
 // The steps misuse.*: what a program must not do, done by one that does it.
 
 const (
-	misuseBytes  = 16    // of a record
-	mappedCount  = 20000 // records that finish some segments
-	segmentBytes = 64 << 10
-	exitCode     = 7
-	patience     = 10 * time.Second
+	misuseBytes = 16 // of a record
+	exitCode    = 7
+	patience    = 10 * time.Second
 )
 
 func init() {
 	for name, operation := range map[string]func(*driver, step) []string{
-		"closed-twice":  misuseClosedTwice,
-		"used-after":    misuseUsedAfter,
-		"two-threads":   misuseTwoThreads,
-		"too-small":     misuseTooSmall,
-		"record-size":   misuseRecordSize,
-		"wrong-books":   misuseWrongBooks,
-		"view-released": misuseViewReleased,
-		"view-written":  misuseViewWritten,
-		"wait":          misuseWait,
-		"exit-in-wait":  misuseExitInWait,
+		"used-after":   misuseUsedAfter,
+		"two-threads":  misuseTwoThreads,
+		"wait":         misuseWait,
+		"exit-in-wait": misuseExitInWait,
 	} {
 		operations["misuse."+name] = guarded(operation)
 	}
@@ -95,19 +84,11 @@ func ownChannel(ctx context.Context) (*lapwing.Listener, *lapwing.Producer, *lap
 	return listener, producer, must(peer.consumer, peer.err)
 }
 
-func misuseClosedTwice(_ *driver, s step) []string {
-	kinds := specimens(s.text("directory"))
-	for _, kind := range kinds {
-		check(kind.Close())
-		check(kind.Close())
-	}
-	return ok(pair("kinds", len(kinds)))
-}
-
 func misuseUsedAfter(_ *driver, s step) []string {
 	kinds := specimens(s.text("directory"))
 	var answers []string
 	for _, kind := range kinds {
+		check(kind.Close())
 		check(kind.Close())
 		answers = append(answers, result(kind.use()))
 	}
@@ -160,122 +141,6 @@ func misuseTwoThreads(_ *driver, s step) []string {
 	second := refused(subscriber)
 	subscriber.Interrupt()
 	return ok(pair("second", result(second)), pair("first", result(<-first)))
-}
-
-func misuseTooSmall(_ *driver, s step) []string {
-	subscriber := must(lapwing.OpenSubscriber(lapwing.SubscriberOptions{
-		Directory: s.text("directory"), Start: lapwing.StartOldest()}))
-	defer subscriber.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	b := lapwing.NewBatch(misuseBytes - 1)
-	err := subscriber.Read(ctx, b)
-	for err == nil && b.Kind == lapwing.BatchEvent {
-		err = subscriber.Read(ctx, b)
-	}
-	return ok(pair("answer", result(err)))
-}
-
-func misuseRecordSize(*driver, step) []string {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	publisher := ownPublisher(ctx, lapwing.PublisherOptions{Directory: "own"})
-	defer publisher.Close()
-	_, err := publisher.Publish(ctx, row(1, misuseBytes+8))
-	return ok(pair("answer", result(err)))
-}
-
-func misuseWrongBooks(_ *driver, s step) []string {
-	subscriber := must(lapwing.OpenSubscriber(lapwing.SubscriberOptions{
-		Directory: s.text("directory"), Start: lapwing.StartOldest()}))
-	defer subscriber.Close()
-	books := must(lapwing.NewBooks())
-	defer books.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	var taken error
-	for b, err := range subscriber.Batches(ctx, lapwing.NewBatch(rowBytesMax)) {
-		check(err)
-		if taken = books.Take(b); taken != nil || b.Kind == lapwing.BatchRecords {
-			break
-		}
-	}
-	return ok(pair("answer", result(taken)))
-}
-
-// borrowed has use called with a message of a channel, and with its consumer.
-func borrowed(use func(*lapwing.Consumer, []byte) string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	listener, producer, consumer := ownChannel(ctx)
-	defer listener.Close()
-	defer producer.Close()
-	check(producer.Send(ctx, lapwing.Message{Payload: row(1, misuseBytes)}))
-	views := make([]lapwing.UnsafeMessage, 1)
-	must(consumer.UnsafePeek(ctx, views))
-	name := use(consumer, views[0].Payload)
-	views[0].Done()
-	check(consumer.Close())
-	return name
-}
-
-// mapped has use called with row 11 of a history, which is closed.
-func mapped(use func(row []byte) string) string {
-	const first = 11
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	publisher := ownPublisher(ctx, lapwing.PublisherOptions{Directory: "mapped", SegmentBytes: segmentBytes})
-	defer publisher.Close()
-	var records []byte
-	for n := range uint64(mappedCount) {
-		records = append(records, row(n+1, misuseBytes)...)
-	}
-	must(publisher.PublishBatch(ctx, records, misuseBytes))
-	must(publisher.Flush(ctx))
-	history := must(lapwing.OpenHistory("mapped"))
-	defer history.Close()
-	view := must(history.UnsafeMap(first, first))
-	defer view.Close()
-	check(history.Close())
-	if !bytes.Equal(view.UnsafeRow(0), row(first, misuseBytes)) {
-		return "changed"
-	}
-	return use(view.UnsafeRow(0))
-}
-
-func misuseViewReleased(*driver, step) []string {
-	message := borrowed(func(consumer *lapwing.Consumer, payload []byte) string {
-		name := result(consumer.Release(1))
-		if !bytes.Equal(payload, row(1, misuseBytes)) {
-			return "changed"
-		}
-		return name
-	})
-	history := mapped(func([]byte) string { return "kept" }) // it was compared after its history's end
-	return ok(pair("message", message), pair("history", history))
-}
-
-// written is the name of what a write ends with: a runtime.Error where a program asks for panics.
-func written(memory []byte) (name string) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		caught := recover()
-		if _, isFault := caught.(interface {
-			runtime.Error
-			Addr() uintptr
-		}); isFault {
-			name = "RuntimeError"
-		} else if caught != nil {
-			panic(caught)
-		}
-	}()
-	memory[0]++
-	return resultName(0)
-}
-
-func misuseViewWritten(*driver, step) []string {
-	message := borrowed(func(_ *lapwing.Consumer, payload []byte) string { return written(payload) })
-	return ok(pair("message", message), pair("history", mapped(written)))
 }
 
 func misuseWait(_ *driver, s step) []string { return answer(readOn(caughtUp(s.text("directory")))) }

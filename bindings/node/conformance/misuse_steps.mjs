@@ -5,12 +5,9 @@ import {
 import { recordOf } from './step.mjs';
 
 const ROW_BYTES = 16;
-const WRONG_ROW_BYTES = 24;
 const BATCH_ROWS = 16;
 const RING_RECORDS = 4096;
 const DROPPED_RECORDS = 1000;
-const MAPPED_RECORDS = 5000; // more than a segment has
-const SEGMENT_BYTES = 65536;
 const WAIT_MS = 200;
 const EXIT_CODE = 7;
 const limit = { timeout: 10_000 };
@@ -27,11 +24,10 @@ async function answerOf(call) {
 }
 
 const turn = () => new Promise(setImmediate);
-const isSame = (a, b) => Buffer.compare(a, b) === 0;
 const batchOfRows = () => new Batch({ rows: BATCH_ROWS, rowBytes: ROW_BYTES });
 
-const openPublisher = (directory, options = {}) =>
-  Publisher.open({ directory, recordBytes: ROW_BYTES, capacity: RING_RECORDS, ...options }, limit);
+const openPublisher = (directory) =>
+  Publisher.open({ directory, recordBytes: ROW_BYTES, capacity: RING_RECORDS }, limit);
 
 async function openChannel() {
   const listener = Listener.open('own.sock');
@@ -52,24 +48,20 @@ async function openOneOfEach(directory) {
   };
 }
 
-const destroyAll = (handles) => Object.values(handles).forEach((handle) => handle.destroy());
-
-async function closedTwice(step) {
-  const handles = Object.values(await openOneOfEach(step.text('directory')));
+async function closeTwice(handles) {
   for (const handle of handles) {
     await handle.close?.(limit);
     await handle.close?.(limit);
     handle.destroy();
     handle.destroy();
   }
-  return `ok kinds=${handles.length}`;
 }
 
 async function usedAfter(step) {
   const handles = await openOneOfEach(step.text('directory'));
   const { publisher, subscriber, cursor, history, books, listener, producer, consumer } = handles;
   const position = subscriber.position();
-  destroyAll(handles);
+  await closeTwice(Object.values(handles));
   const calls = [
     () => publisher.publish(message.payload),
     () => subscriber.read(batchOfRows()),
@@ -103,80 +95,6 @@ async function twoReads(step) {
   return answer;
 }
 
-async function tooSmall(step) {
-  const subscriber = Subscriber.open({ directory: step.text('directory'), start: 'oldest' });
-  const batch = new Batch({ bytes: ROW_BYTES - 1 });
-  const answer = await answerOf(async () => {
-    for (;;) await subscriber.read(batch, limit);
-  });
-  subscriber.destroy();
-  return `ok answer=${answer}`;
-}
-
-async function recordSize() {
-  const publisher = await openPublisher('own');
-  const record = new Uint8Array(WRONG_ROW_BYTES);
-  const answer = await answerOf(() => publisher.publish(record, { recordBytes: WRONG_ROW_BYTES }));
-  publisher.destroy();
-  return `ok answer=${answer}`;
-}
-
-async function wrongBooks(step) {
-  const subscriber = Subscriber.open({ directory: step.text('directory'), start: 'oldest' });
-  const books = new Books();
-  const batch = batchOfRows();
-  let answer = 'ok';
-  while (answer === 'ok') {
-    const item = await subscriber.read(batch, limit);
-    answer = await answerOf(() => books.take(item));
-  }
-  books.destroy();
-  subscriber.destroy();
-  return `ok answer=${answer}`;
-}
-
-/** The first rows of a journal's finished segment, mapped; the history is destroyed. */
-async function mappedRows() {
-  const publisher = await openPublisher('mapped', { segmentBytes: SEGMENT_BYTES });
-  const records = Array.from({ length: MAPPED_RECORDS }, (_, index) => recordOf(BigInt(index + 1), ROW_BYTES));
-  await publisher.publish(Buffer.concat(records));
-  await publisher.close();
-  publisher.destroy();
-  const history = await History.open('mapped');
-  const view = history.map(1n, BigInt(BATCH_ROWS));
-  history.destroy();
-  return view;
-}
-
-async function viewReleased() {
-  const channel = await openChannel();
-  await channel.producer.send(message, limit);
-  const [{ payload }] = await channel.consumer.peek(1, limit);
-  channel.consumer.release(1);
-  destroyAll(channel); // nothing is mapped there any more
-  const view = await mappedRows();
-  const row = view.row(0);
-  view.unmap();
-  return `ok message=${isSame(payload, message.payload) ? 'copy' : 'changed'} ` +
-    `history=${isSame(row, recordOf(1n, ROW_BYTES)) ? 'kept' : 'changed'}`;
-}
-
-async function viewWritten() {
-  const channel = await openChannel();
-  await channel.producer.send(message, limit);
-  const [{ payload }] = await channel.consumer.peek(1, limit);
-  payload.fill(0);
-  const [again] = await channel.consumer.peek(1, limit);
-  destroyAll(channel);
-  const view = await mappedRows();
-  const row = view.row(0);
-  row.fill(0);
-  const rowAgain = view.row(0);
-  view.unmap();
-  return `ok message=${isSame(again.payload, message.payload) ? 'copy' : 'written'} ` +
-    `history=${isSame(rowAgain, recordOf(1n, ROW_BYTES)) ? 'copy' : 'written'}`;
-}
-
 async function exitInWait(step) {
   void readUntilItFails(Subscriber.open({ directory: step.text('directory'), wait: 'busy' })); // in another thread
   await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
@@ -205,15 +123,9 @@ async function drop() {
 }
 
 export const misuseSteps = {
-  'misuse.closed-twice': closedTwice,
   'misuse.used-after': usedAfter,
   'misuse.two-threads': twoReads,
   'misuse.forked': () => 'impossible the runtime cannot fork',
-  'misuse.too-small': tooSmall,
-  'misuse.record-size': recordSize,
-  'misuse.wrong-books': wrongBooks,
-  'misuse.view-released': viewReleased,
-  'misuse.view-written': viewWritten,
   'misuse.wait': (step) => readUntilItFails(Subscriber.open({ directory: step.text('directory') })),
   'misuse.exit-in-wait': exitInWait,
   'misuse.open-dropped': openDropped,

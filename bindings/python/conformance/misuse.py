@@ -14,15 +14,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn
 
-import numpy as np
-
 import lapwing
-from rows import row, rows
+from rows import rows
 from steps import Answers, Step, ok, step
 
 RECORD_BYTES = 16
-ROWS = 16
-SEGMENT_BYTES = 65536
 SECONDS = 10.0
 
 Call = Callable[[], Any]
@@ -44,19 +40,8 @@ def names_of(calls: Iterable[Call]) -> str:
     return ",".join(sorted({name_of(call) for call in calls}))
 
 
-def first_refusal(call: Call) -> str:
-    """The name of the first error, where some calls before have nothing to refuse."""
-    while (name := name_of(call)) == "ok":
-        pass
-    return name
-
-
-def own_publisher(directory: str = "own", **options: Any) -> lapwing.Publisher:
-    return lapwing.Publisher(directory, record_bytes=RECORD_BYTES, **options)
-
-
-def follower(step: Step) -> lapwing.Subscriber:
-    return lapwing.Subscriber(step.text("directory"), start=lapwing.Start.oldest())
+def own_publisher(directory: str = "own") -> lapwing.Publisher:
+    return lapwing.Publisher(directory, record_bytes=RECORD_BYTES)
 
 
 # ---- one object of each kind
@@ -100,21 +85,13 @@ class OneOfEach(contextlib.ExitStack):
         ]
 
 
-@step("misuse.closed-twice")
+@step("misuse.used-after")
 def _(step: Step) -> Answers:
-    each = OneOfEach(step.text("directory"))
-    with each:
+    with OneOfEach(step.text("directory")) as each:
         for one in each:
             one.close()
     for one in each:
         one.close()
-    return ok(kinds=len(list(each)))
-
-
-@step("misuse.used-after")
-def _(step: Step) -> Answers:
-    with OneOfEach(step.text("directory")) as each:
-        pass
     return ok(kinds=len(list(each)), answers=names_of(each.calls()))
 
 
@@ -176,77 +153,6 @@ def _(step: Step) -> Answers:
         parent = "ok" if bytes(message) == b"message" else "changed"
         each.consumer.release()
     return ok(child=child, parent=parent)
-
-
-# ---- sizes and types
-
-
-@step("misuse.too-small")
-def _(step: Step) -> Answers:
-    memory = bytearray(RECORD_BYTES - 1)
-    with follower(step) as subscriber:
-        return ok(answer=first_refusal(lambda: subscriber.read_into(memory, timeout=SECONDS)))
-
-
-@step("misuse.record-size")
-def _(_step: Step) -> Answers:
-    with own_publisher() as publisher:
-        return ok(answer=name_of(lambda: publisher.publish(np.zeros(1, "V24"), timeout=0)))
-
-
-@step("misuse.wrong-books")
-def _(step: Step) -> Answers:
-    with follower(step) as subscriber, lapwing.Books() as books:
-        return ok(answer=first_refusal(lambda: books.take(subscriber.read(ROWS, SECONDS))))
-
-
-# ---- borrowed memory
-
-
-@contextlib.contextmanager
-def borrowed_message() -> Iterator[tuple[lapwing.Consumer, lapwing.Message]]:
-    """Of a channel of its own; its bytes are row(1, RECORD_BYTES)."""
-    with lapwing.Listener("own.sock") as listener, ThreadPoolExecutor(1) as pool:
-        connecting = pool.submit(lapwing.Producer.connect, "own.sock", timeout=SECONDS)
-        with listener.accept(lapwing.Consumer, timeout=SECONDS) as consumer:
-            with connecting.result() as producer:
-                producer.send(row(1, RECORD_BYTES))
-                (message,) = consumer.peek(timeout=SECONDS)
-                yield consumer, message
-
-
-@contextlib.contextmanager
-def mapped_rows() -> Iterator[np.ndarray]:
-    """Rows 1 to 10 of a finished segment, whose history is closed behind the `with`."""
-    with own_publisher("mapped", segment_bytes=SEGMENT_BYTES) as publisher:
-        publisher.publish(rows(1, 2 * SEGMENT_BYTES // RECORD_BYTES, RECORD_BYTES))
-    with lapwing.History("mapped") as history:
-        yield history.map(1, 10).rows
-
-
-@step("misuse.view-released")
-def _(_step: Step) -> Answers:
-    with borrowed_message() as (consumer, borrowed):
-        with memoryview(borrowed) as view:
-            message = name_of(consumer.release)
-            if bytes(view) != row(1, RECORD_BYTES):
-                message = "changed"
-    with mapped_rows() as mapped:
-        pass
-    is_kept = mapped.tobytes() == rows(1, 10, RECORD_BYTES).tobytes()
-    return ok(message=message, history="kept" if is_kept else "changed")
-
-
-def overwrite(memory: Any) -> None:
-    memory[0] = memory[1]
-
-
-@step("misuse.view-written")
-def _(_step: Step) -> Answers:
-    with borrowed_message() as (_, borrowed), memoryview(borrowed) as view:
-        message = name_of(lambda: overwrite(view))
-    with mapped_rows() as mapped:
-        return ok(message=message, history=name_of(lambda: overwrite(mapped)))
 
 
 # ---- ends

@@ -9,8 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lapwing::{
-    Batch, Books, Chunk, Consumer, History, Listener, Producer, Publisher, PublisherOptions, Start,
-    Subscriber, SubscriberOptions, FOREVER, NOW,
+    Batch, Consumer, Listener, Producer, Publisher, PublisherOptions, Start, Subscriber,
+    SubscriberOptions, FOREVER, NOW,
 };
 
 use crate::answer::{ok, Answer, Failure};
@@ -22,10 +22,6 @@ pub const RECORD_BYTES: usize = 16;
 /// Until a step fails.
 pub const WAIT_MAX: Duration = Duration::from_secs(10);
 const CHANNEL: &str = "own.sock";
-/// The least.
-const SEGMENT_BYTES: u64 = 65536;
-/// More than a segment holds.
-const MAPPED_RECORDS: u64 = 10_000;
 const DROPPED_RECORDS: u64 = 1000;
 
 /// What `open-dropped` has opened.
@@ -33,20 +29,12 @@ static DROPPED: Mutex<Option<Publisher>> = Mutex::new(None);
 
 pub fn run(verb: &str, step: &Step) -> Answer {
     match verb {
-        "closed-twice" => closed_twice(),
         "used-after" => used_after(),
         "two-threads" => impossible(
             "read takes &mut self, and a handle is not Sync: the compiler refuses its use by a \
              second thread (E0499)",
         ),
         "forked" => forked(step),
-        "too-small" => too_small(step),
-        "record-size" => record_size(),
-        "wrong-books" => wrong_books(step),
-        "view-released" => view_released(),
-        "view-written" => impossible(
-            "payloads and rows are shared references: the compiler refuses to write to them (E0594)",
-        ),
         "wait" => wait(step.text("directory")?),
         "exit-in-wait" => exit_in_wait(step),
         "open-dropped" => open_dropped(step),
@@ -64,16 +52,10 @@ pub fn name_of<T>(result: lapwing::Result<T>) -> &'static str {
     result.map_or_else(|error| error.name(), |_| "ok")
 }
 
-/// A bus with a journal.
-fn options_at(directory: &str) -> PublisherOptions {
-    PublisherOptions::new(directory)
-        .record_bytes(RECORD_BYTES as u32)
-        .capacity(16384)
-        .segment_bytes(SEGMENT_BYTES)
-}
-
 pub fn publisher_at(directory: &str) -> lapwing::Result<Publisher> {
-    Publisher::open(&options_at(directory), WAIT_MAX)
+    let options =
+        PublisherOptions::new(directory).record_bytes(RECORD_BYTES as u32).capacity(16384);
+    Publisher::open(&options, WAIT_MAX)
 }
 
 pub fn subscriber_of(directory: &str, start: Start) -> lapwing::Result<Subscriber> {
@@ -99,7 +81,7 @@ pub fn rows(count: u64) -> Vec<u8> {
 }
 
 /// Three kinds have a close besides the drop.
-fn closed_twice() -> Answer {
+fn used_after() -> Answer {
     let mut publisher = publisher_at("own")?;
     let (mut producer, mut consumer) = channel()?;
     for _ in 0..2 {
@@ -107,19 +89,6 @@ fn closed_twice() -> Answer {
         producer.close()?;
         consumer.close()?;
     }
-    drop((publisher, producer, consumer));
-    impossible(
-        "dropping closes, and the compiler refuses a second drop (E0382); close of a publisher and \
-         of both sides of a channel answered ok twice, and then they were dropped",
-    )
-}
-
-fn used_after() -> Answer {
-    let mut publisher = publisher_at("own")?;
-    let (mut producer, mut consumer) = channel()?;
-    publisher.close(WAIT_MAX)?;
-    producer.close()?;
-    consumer.close()?;
     let answers = BTreeSet::from([
         name_of(publisher.publish_bytes(&rows(1), RECORD_BYTES, NOW)),
         name_of(producer.send(1, b"late", NOW)),
@@ -129,59 +98,14 @@ fn used_after() -> Answer {
         return Ok(format!("ok answers={}", joined(&answers)));
     }
     impossible(&format!(
-        "the compiler refuses what was dropped (E0382); behind close a publisher and both sides of \
-         a channel answered {}",
+        "the compiler refuses what was dropped (E0382); a publisher and both sides of a channel \
+         were closed twice and answered {}",
         joined(&answers)
     ))
 }
 
 pub fn joined(names: &BTreeSet<&'static str>) -> String {
     names.iter().copied().collect::<Vec<_>>().join(",")
-}
-
-fn too_small(step: &Step) -> Answer {
-    let mut subscriber = subscriber_of(step.text("directory")?, Start::Oldest)?;
-    let mut batch = Batch::fixed(1, RECORD_BYTES - 1);
-    loop {
-        let read = subscriber.read(&mut batch, WAIT_MAX);
-        if !matches!(read, Ok(Chunk::Event(_))) {
-            return Ok(format!("ok answer={}", name_of(read)));
-        }
-    }
-}
-
-fn record_size() -> Answer {
-    let published = publisher_at("own")?.publish(&[0u8; RECORD_BYTES + 8], NOW);
-    Ok(format!("ok answer={}", name_of(published)))
-}
-
-fn wrong_books(step: &Step) -> Answer {
-    let mut subscriber = subscriber_of(step.text("directory")?, Start::Oldest)?;
-    let (mut books, mut batch) = (Books::new()?, Batch::new(16));
-    loop {
-        let are_records = matches!(subscriber.read(&mut batch, WAIT_MAX)?, Chunk::Records(_));
-        let taken = books.take(&batch);
-        if are_records || taken.is_err() {
-            return Ok(format!("ok answer={}", name_of(taken)));
-        }
-    }
-}
-
-fn view_released() -> Answer {
-    let mut publisher = publisher_at("mapped")?;
-    let published = rows(MAPPED_RECORDS);
-    publisher.publish_bytes(&published, RECORD_BYTES, WAIT_MAX)?;
-    publisher.close(WAIT_MAX)?;
-    let mut history = History::open("mapped")?;
-    let view = history.map(1..=10)?;
-    drop((publisher, history));
-    if !view.iter().eq(published.chunks(RECORD_BYTES).take(10)) {
-        return Ok("ok history=changed".to_owned());
-    }
-    impossible(
-        "the compiler refuses a message behind its release (E0505); the view of a mapped history \
-         is kept behind its owner's drop",
-    )
 }
 
 fn wait(directory: &str) -> Answer {

@@ -1,6 +1,4 @@
 // What a program must not do, as a program in C does it: README.md, Misuse.
-#include <setjmp.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -132,15 +130,9 @@ struct OneOfEach {
   }
 };
 
-Lines closed_twice(const Step& step) {
-  OneOfEach each(step.text("directory"));
-  each.destroy();
-  each.destroy();
-  return {absl::StrCat("ok kinds=", OneOfEach::kKinds)};
-}
-
 Lines used_after(const Step& step) {
   OneOfEach each(step.text("directory"));
+  each.destroy();
   each.destroy();
   return {
       absl::StrCat("ok kinds=", OneOfEach::kKinds, " answers=", absl::StrJoin(each.call(), ","))};
@@ -225,102 +217,6 @@ Lines forked(const Step& step) {
   return {absl::StrCat("ok child=", child, " parent=ok")};
 }
 
-Lines too_small(const Step& step) {
-  lapwing_subscriber* subscriber = subscriber_of(step.text("directory"), LAPWING_START_OLDEST);
-  lapwing_result result = LAPWING_OK;
-  ReadBatch into(1, kRecordBytes - 1);
-  while (result == LAPWING_OK) {
-    result = lapwing_subscriber_read(subscriber, &into.batch, kSecond, nullptr);
-  }
-  lapwing_subscriber_destroy(&subscriber);
-  return {absl::StrCat("ok answer=", name_of_result(result))};
-}
-
-Lines record_size(const Step&) {
-  lapwing_publisher* publisher = publisher_at("own");
-  const std::array<std::byte, 24> record{};
-  const lapwing_result result =
-      lapwing_publisher_publish(publisher, record.data(), 1, record.size(), 0, nullptr, nullptr);
-  lapwing_publisher_destroy(&publisher);
-  return {absl::StrCat("ok answer=", name_of_result(result))};
-}
-
-Lines wrong_books(const Step& step) {
-  lapwing_subscriber* subscriber = subscriber_of(step.text("directory"), LAPWING_START_OLDEST);
-  lapwing_books* books = nullptr;
-  must(lapwing_books_create(&books, nullptr), "books");
-  ReadBatch into(16, 16 * kRecordBytes);
-  lapwing_result result = LAPWING_OK;
-  while (result == LAPWING_OK) {
-    must(lapwing_subscriber_read(subscriber, &into.batch, kSecond, nullptr), "read");
-    result = lapwing_books_take(books, &into.batch, nullptr);
-  }
-  lapwing_books_destroy(&books);
-  lapwing_subscriber_destroy(&subscriber);
-  return {absl::StrCat("ok answer=", name_of_result(result))};
-}
-
-// A history of which a segment is finished, so that it can be mapped.
-lapwing_view mapped_history() {
-  auto options = sized<lapwing_publisher_options>();
-  options.directory = "mapped";
-  options.record_bytes = kRecordBytes;
-  options.segment_bytes = 65536;
-  lapwing_publisher* publisher = nullptr;
-  must(lapwing_publisher_open(&options, 0, &publisher, nullptr), "publisher");
-  constexpr std::size_t kRecords = 10'000;
-  const std::vector<std::byte> records(kRecords * kRecordBytes);
-  must(lapwing_publisher_publish(publisher, records.data(), kRecords, kRecordBytes, kSecond,
-                                 nullptr, nullptr),
-       "publish");
-  must(lapwing_publisher_close(publisher, LAPWING_FOREVER, nullptr), "close");
-  lapwing_publisher_destroy(&publisher);
-  lapwing_history* history = history_of("mapped");
-  auto view = sized<lapwing_view>();
-  must(lapwing_history_map(history, 1, 10, &view, nullptr), "map");
-  lapwing_history_destroy(&history);
-  return view;
-}
-
-// C knows nothing of a pointer's owner: nothing notices that a message is read behind its release.
-Lines view_released(const Step&) {
-  lapwing_view view = mapped_history();
-  const bool kept = *static_cast<const volatile char*>(view.rows) == 0;
-  lapwing_history_unmap(&view);
-  return {absl::StrCat("ok message=unchecked history=", kept ? "kept" : "changed")};
-}
-
-sigjmp_buf behind_a_write;
-void write_failed(int) {
-  siglongjmp(behind_a_write, 1);
-}
-
-// What the kernel says to a write.
-std::string written(const void* there) {
-  struct sigaction handler{};
-  struct sigaction before{};
-  handler.sa_handler = write_failed;
-  sigaction(SIGSEGV, &handler, &before);
-  std::string answer = "SIGSEGV";
-  if (sigsetjmp(behind_a_write, 1) == 0) {
-    *static_cast<volatile char*>(const_cast<void*>(there)) = 1;
-    answer = "written";
-  }
-  sigaction(SIGSEGV, &before, nullptr);
-  return answer;
-}
-
-Lines view_written(const Step&) {
-  Channel channel;
-  channel.send();
-  const std::string message = written(channel.peek().payload);
-  channel.destroy();
-  lapwing_view view = mapped_history();
-  const std::string history = written(view.rows);
-  lapwing_history_unmap(&view);
-  return {absl::StrCat("ok message=", message, " history=", history)};
-}
-
 Lines wait_forever(const Step& step) {
   lapwing_subscriber* subscriber = subscriber_of(step.text("directory"), LAPWING_START_LIVE);
   for (;;) (void)read_once(subscriber, LAPWING_FOREVER);
@@ -353,15 +249,9 @@ Lines drop(const Step&) {
 }  // namespace
 
 Operations misuse_operations() {
-  return {{"misuse.closed-twice", closed_twice},
-          {"misuse.used-after", used_after},
+  return {{"misuse.used-after", used_after},
           {"misuse.two-threads", two_threads},
           {"misuse.forked", forked},
-          {"misuse.too-small", too_small},
-          {"misuse.record-size", record_size},
-          {"misuse.wrong-books", wrong_books},
-          {"misuse.view-released", view_released},
-          {"misuse.view-written", view_written},
           {"misuse.wait", wait_forever},
           {"misuse.exit-in-wait", exit_in_wait},
           {"misuse.open-dropped", open_dropped},

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.TreeSet;
 import java.util.stream.Stream;
 import lapwing.LapwingException;
-import lapwing.Publisher;
 import lapwing.PublisherOptions;
 
 /** What the steps of misuse have in common, those of Kotlin included. */
@@ -16,9 +15,6 @@ final class Misuse {
   static final int ROW_BYTES = 16;
   static final int DROPPED_ROWS = 1000;
   static final int EXIT_CODE = 7;
-
-  private static final Path MAPPED_BUS = Path.of("mapped");
-  private static final int MAPPED_ROWS = 5000; // more than the first segment takes
 
   /** A call whose end is the answer. */
   interface Call {
@@ -53,17 +49,5 @@ final class Misuse {
 
   static PublisherOptions ofRows() {
     return PublisherOptions.builder().recordBytes(ROW_BYTES).build();
-  }
-
-  /** A bus whose first segment is finished, so that its rows can be mapped. */
-  static Path mappedBus() {
-    PublisherOptions options = PublisherOptions.builder().recordBytes(ROW_BYTES).capacity(4096)
-        .segmentBytes(64 << 10).build();
-    try (Publisher publisher = Publisher.open(MAPPED_BUS, options)) {
-      for (int n = 1; n <= MAPPED_ROWS; n++) {
-        publisher.publish(TestRows.row(n, ROW_BYTES));
-      }
-    }
-    return MAPPED_BUS;
   }
 }

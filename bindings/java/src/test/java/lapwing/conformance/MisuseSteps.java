@@ -1,7 +1,5 @@
 package lapwing.conformance;
 
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -13,14 +11,11 @@ import lapwing.Batch;
 import lapwing.Books;
 import lapwing.Cursor;
 import lapwing.History;
-import lapwing.HistoryView;
 import lapwing.Lapwing;
 import lapwing.Publisher;
 import lapwing.Records;
 import lapwing.Row;
-import lapwing.Start;
 import lapwing.Subscriber;
-import lapwing.SubscriberOptions;
 
 /** Steps that do what a program must not do. */
 final class MisuseSteps {
@@ -30,15 +25,9 @@ final class MisuseSteps {
 
   static void add(Map<String, Driver.Operation> operations) {
     var steps = new MisuseSteps();
-    operations.put("misuse.closed-twice", MisuseSteps::closedTwice);
     operations.put("misuse.used-after", MisuseSteps::usedAfter);
     operations.put("misuse.two-threads", MisuseSteps::twoThreads);
     operations.put("misuse.forked", step -> List.of("impossible the runtime cannot fork"));
-    operations.put("misuse.too-small", MisuseSteps::tooSmall);
-    operations.put("misuse.record-size", MisuseSteps::recordSize);
-    operations.put("misuse.wrong-books", MisuseSteps::wrongBooks);
-    operations.put("misuse.view-released", MisuseSteps::viewReleased);
-    operations.put("misuse.view-written", MisuseSteps::viewWritten);
     operations.put("misuse.wait", MisuseSteps::waitInMain);
     operations.put("misuse.exit-in-wait", MisuseSteps::exitInWait);
     operations.put("misuse.open-dropped", steps::openDropped);
@@ -65,18 +54,16 @@ final class MisuseSteps {
     }
   }
 
-  private static List<String> closedTwice(Step step) {
-    OneOfEach each = OneOfEach.open(step.path("directory"));
+  /** Closes them twice; the name of how that ended. */
+  private static String closeTwice(OneOfEach each) {
     List<String> ends = new ArrayList<>(each.close());
-    int kinds = ends.size();
     ends.addAll(each.close());
-    String end = Misuse.joined(ends);
-    return end.equals("ok") ? Driver.ok("kinds=%d", kinds) : List.of(end);
+    return Misuse.joined(ends);
   }
 
   private static List<String> usedAfter(Step step) {
     OneOfEach each = OneOfEach.open(step.path("directory"));
-    each.close();
+    String end = closeTwice(each);
     List<String> answers = Misuse.thrownByEach(
         () -> each.publisher.publish(Row.allocate(Misuse.ROW_BYTES)),
         () -> each.subscriber.read(new Batch(1), Lapwing.NOW),
@@ -86,15 +73,11 @@ final class MisuseSteps {
         each.channel.listener()::tend,
         () -> each.channel.producer().claim(8, Lapwing.NOW),
         () -> each.channel.consumer().peek(1, Lapwing.NOW));
-    return Driver.ok("kinds=%d answers=%s", answers.size(), Misuse.joined(answers));
+    return end.equals("ok") ? Driver.ok("kinds=%d answers=%s", answers.size(), Misuse.joined(answers))
+        : List.of(end);
   }
 
   // ---- calls that cannot be right ---------------------------------------------------------------
-
-  private static Subscriber fromOldest(Step step) {
-    return Subscriber.open(step.path("directory"),
-        SubscriberOptions.builder().start(Start.oldest()).build());
-  }
 
   private static void readToRecords(Subscriber subscriber, Batch batch) {
     while (!(subscriber.read(batch) instanceof Records)) {}
@@ -120,64 +103,6 @@ final class MisuseSteps {
       } while (second.equals("ok"));
       subscriber.interrupt();
       return Driver.ok("second=%s first=%s", second, first.join());
-    }
-  }
-
-  private static List<String> tooSmall(Step step) {
-    try (Subscriber subscriber = fromOldest(step)) {
-      Batch batch = Batch.ofBytes(1, Misuse.ROW_BYTES / 2);
-      return Driver.ok("answer=%s", Misuse.thrownBy(() -> readToRecords(subscriber, batch)));
-    }
-  }
-
-  private static List<String> recordSize(Step step) {
-    try (Publisher publisher = Publisher.open(Misuse.OWN_BUS, Misuse.ofRows())) {
-      return Driver.ok("answer=%s", Misuse.thrownBy(() -> publisher.publish(Row.allocate(24))));
-    }
-  }
-
-  private static List<String> wrongBooks(Step step) {
-    try (Subscriber subscriber = fromOldest(step); Books books = Books.create()) {
-      Batch batch = new Batch(16);
-      return Driver.ok("answer=%s", Misuse.thrownBy(() -> {
-        while (!(subscriber.read(batch) instanceof Records)) {
-          books.take(batch);
-        }
-        books.take(batch);
-      }));
-    }
-  }
-
-  // ---- borrowed memory --------------------------------------------------------------------------
-
-  private static MemorySegment borrowed(ChannelPair channel) {
-    channel.producer().send(1, new byte[] {1, 2, 3, 4, 5, 6, 7, 8}, ChannelPair.PATIENCE);
-    return channel.consumer().peek(1, ChannelPair.PATIENCE).payload(0);
-  }
-
-  private static List<String> viewReleased(Step step) {
-    try (ChannelPair channel = ChannelPair.open(Misuse.CHANNEL);
-        History history = History.open(Misuse.mappedBus())) {
-      MemorySegment message = borrowed(channel);
-      channel.consumer().release(1);
-      MemorySegment row;
-      try (HistoryView view = history.map(1, 1)) {
-        row = view.row(0).memory();
-      }
-      return Driver.ok("message=%s history=%s",
-          Misuse.thrownBy(() -> message.get(ValueLayout.JAVA_BYTE, 0)),
-          Misuse.thrownBy(() -> row.get(ValueLayout.JAVA_BYTE, 0)));
-    }
-  }
-
-  private static List<String> viewWritten(Step step) {
-    try (ChannelPair channel = ChannelPair.open(Misuse.CHANNEL);
-        History history = History.open(Misuse.mappedBus());
-        HistoryView view = history.map(1, 1)) {
-      MemorySegment message = borrowed(channel);
-      return Driver.ok("message=%s history=%s",
-          Misuse.thrownBy(() -> message.set(ValueLayout.JAVA_BYTE, 0, (byte) 0)),
-          Misuse.thrownBy(() -> view.row(0).putByte(0, (byte) 0)));
     }
   }
 

@@ -1,6 +1,5 @@
 package lapwing.conformance
 
-import java.lang.foreign.MemorySegment
 import java.nio.file.Path
 import kotlin.system.exitProcess
 import kotlin.time.Duration
@@ -11,8 +10,6 @@ import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
-import kotlinx.coroutines.flow.first
-import kotlinx.coroutines.flow.onEach
 import kotlinx.coroutines.launch
 import lapwing.Batch
 import lapwing.Books
@@ -26,9 +23,7 @@ import lapwing.Producer
 import lapwing.Publisher
 import lapwing.Records
 import lapwing.Row
-import lapwing.Start
 import lapwing.Subscriber
-import lapwing.coroutines.asFlow
 import lapwing.coroutines.awaitItem
 import lapwing.coroutines.awaitMessage
 import lapwing.coroutines.awaitProducer
@@ -39,10 +34,8 @@ import lapwing.coroutines.openListener
 import lapwing.coroutines.openPublisher
 import lapwing.coroutines.openSubscriber
 
-/** Steps that do what a program must not do, in coroutines. Those of borrowed memory are Java's. */
+/** Steps that do what a program must not do, in coroutines. Those of a publisher that is dropped are Java's. */
 internal class CoroutineMisuse {
-    private val dropped = DroppedPublisher()
-
     private class OneOfEach(
         val publisher: Publisher,
         val subscriber: Subscriber,
@@ -75,16 +68,10 @@ internal class CoroutineMisuse {
         )
     }
 
-    suspend fun closedTwice(step: Step): List<String> {
-        val each = openEach(step.path("directory"))
-        val ends = each.close()
-        val end = Misuse.joined(ends + each.close())
-        return if (end == "ok") Driver.ok("kinds=%d", ends.size) else listOf(end)
-    }
-
     suspend fun usedAfter(step: Step): List<String> {
         val each = openEach(step.path("directory"))
-        each.close()
+        val end = Misuse.joined(each.close() + each.close())
+        if (end != "ok") return listOf(end)
         val calls: List<suspend () -> Any?> =
             listOf(
                 { each.publisher.awaitPublish(Row.allocate(Misuse.ROW_BYTES).memory()) },
@@ -114,26 +101,6 @@ internal class CoroutineMisuse {
             }
         }
 
-    suspend fun tooSmall(step: Step): List<String> =
-        fromOldest(step).use { subscriber ->
-            val batch = Batch.ofBytes(1, Misuse.ROW_BYTES / 2L)
-            Driver.ok("answer=%s", thrownBy { readToRecords(subscriber, batch) })
-        }
-
-    suspend fun recordSize(): List<String> =
-        openPublisher(Misuse.OWN_BUS) { recordBytes(Misuse.ROW_BYTES) }.use { publisher ->
-            Driver.ok("answer=%s", thrownBy { publisher.awaitPublish(Row.allocate(24).memory()) })
-        }
-
-    suspend fun wrongBooks(step: Step): List<String> =
-        fromOldest(step).use { subscriber ->
-            Books.create().use { books ->
-                val batch = Batch(16)
-                val items = subscriber.asFlow(batch).onEach { books.take(batch) }
-                Driver.ok("answer=%s", thrownBy { items.first { it is Records } })
-            }
-        }
-
     suspend fun waitInMain(step: Step): List<String> {
         openSubscriber(step.path("directory")).use { readToRecords(it, Batch(16)) }
         return Driver.ok()
@@ -147,20 +114,6 @@ internal class CoroutineMisuse {
         } while (thrownBy { subscriber.inspect() } == "ok")
         exitProcess(Misuse.EXIT_CODE)
     }
-
-    suspend fun openDropped(step: Step): List<String> {
-        val publisher = openPublisher(step.path("directory")) { recordBytes(Misuse.ROW_BYTES) }
-        for (n in 1L..Misuse.DROPPED_ROWS) {
-            publisher.awaitPublish(MemorySegment.ofArray(TestRows.row(n, Misuse.ROW_BYTES)))
-        }
-        dropped.keep(publisher)
-        return Driver.ok()
-    }
-
-    fun drop(): List<String> = dropped.drop()
-
-    private fun fromOldest(step: Step): Subscriber =
-        openSubscriber(step.path("directory")) { start(Start.oldest()) }
 
     private suspend fun readToRecords(subscriber: Subscriber, batch: Batch) {
         while (subscriber.awaitItem(batch) !is Records) {}

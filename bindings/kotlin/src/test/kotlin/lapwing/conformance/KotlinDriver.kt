@@ -65,16 +65,10 @@ fun main() {
     step("channel.next", channels::next)
     step("channel.reply", channels::reply)
     val misuse = CoroutineMisuse()
-    step("misuse.closed-twice", misuse::closedTwice)
     step("misuse.used-after", misuse::usedAfter)
     step("misuse.two-threads", misuse::twoCoroutines)
-    step("misuse.too-small", misuse::tooSmall)
-    step("misuse.record-size") { misuse.recordSize() }
-    step("misuse.wrong-books", misuse::wrongBooks)
     step("misuse.wait", misuse::waitInMain)
     step("misuse.exit-in-wait", misuse::exitInWait)
-    step("misuse.open-dropped", misuse::openDropped)
-    step("misuse.drop") { misuse.drop() }
     Driver.run(operations)
 }
 
