@@ -182,15 +182,8 @@ def line_of(step):
     return " ".join([step["do"], *words])
 
 
-def lacking(scenario, language):
-    """The beginning of the operations that the language does not have; None: it has all of them."""
-    return scenario.get("lacks", {}).get(language)
-
-
 def answers(scenario, language, broken):
-    """What the driver answers to all steps, and what went wrong besides, if something did.
-
-    The first operation that a language lacks is the last step for it."""
+    """What the driver answers to all steps, and what else went wrong, or None."""
     lines = []
     # Short, for the sockets in it.
     with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as directory:
@@ -202,8 +195,6 @@ def answers(scenario, language, broken):
                     externals.run(step["run"])
                 else:
                     lines += driver.ask(line_of(step))
-                    if step["do"].startswith(lacking(scenario, language) or "\0"):
-                        break
             code = driver.end()
             return lines, None if code == 0 else f"the driver ended with {code}"
         except RuntimeError as error:
@@ -211,13 +202,6 @@ def answers(scenario, language, broken):
             return lines, str(error)
         finally:
             externals.end()
-
-
-def expected_of(scenario, language, lines):
-    """What a language is to answer: up to the first operation that it lacks, and to that one that it does."""
-    if lacking(scenario, language) is None:
-        return scenario["expect"]
-    return [*scenario["expect"][:len(lines) - 1], "unsupported-step"]
 
 
 def differences(expected, found, trouble):
@@ -277,7 +261,7 @@ def main():
                     print(f"{path.stem}: {trouble}")
                 scenario["expect"] = lines
                 write_scenario(path, scenario)
-            found[language, path.stem] = differences(expected_of(scenario, language, lines), lines, trouble)
+            found[language, path.stem] = differences(scenario["expect"], lines, trouble)
 
     names = [path.stem for path in paths]
     print("\n".join(table(names, languages, found)))
@@ -295,8 +279,7 @@ def write_scenario(path, scenario):
     """One step, and one line, a line."""
     steps = ",\n".join("    " + json.dumps(step) for step in scenario["steps"])
     expect = ",\n".join("    " + json.dumps(line) for line in scenario["expect"])
-    lacks = f'  "lacks": {json.dumps(scenario["lacks"])},\n' if "lacks" in scenario else ""
-    path.write_text(f'{{\n  "about": {json.dumps(scenario["about"])},\n{lacks}  "steps": [\n{steps}\n  ],\n'
+    path.write_text(f'{{\n  "about": {json.dumps(scenario["about"])},\n  "steps": [\n{steps}\n  ],\n'
                     f'  "expect": [\n{expect}\n  ]\n}}\n', encoding="utf-8")
 
 
