@@ -28,9 +28,6 @@ func init() {
 	} {
 		operations["misuse."+name] = guarded(operation)
 	}
-	operations["misuse.forked"] = func(*driver, step) []string {
-		return []string{"impossible the runtime cannot fork"}
-	}
 }
 
 // specimen is an object of one kind, and a call of it.

@@ -125,7 +125,6 @@ async function drop() {
 export const misuseSteps = {
   'misuse.used-after': usedAfter,
   'misuse.two-threads': twoReads,
-  'misuse.forked': () => 'impossible the runtime cannot fork',
   'misuse.wait': (step) => readUntilItFails(Subscriber.open({ directory: step.text('directory') })),
   'misuse.exit-in-wait': exitInWait,
   'misuse.open-dropped': openDropped,

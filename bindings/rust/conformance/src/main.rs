@@ -5,7 +5,6 @@ mod answer;
 mod books;
 mod bus;
 mod channels;
-mod forked;
 mod misuse;
 mod objects;
 mod rows;

@@ -1,7 +1,8 @@
 //! A child that this process forks cannot use its handles, and can drop them.
 
 use lapwing::{
-    Batch, Code, Publisher, PublisherOptions, Subscriber, SubscriberOptions, FOREVER, NOW,
+    Batch, Code, Consumer, Listener, Producer, Publisher, PublisherOptions, Subscriber,
+    SubscriberOptions, FOREVER, NOW,
 };
 
 /// Exit code of a child that runs `work` with what the parent has.
@@ -28,21 +29,33 @@ fn every_call_in_a_child_answers_forked_and_the_parent_notices_nothing() {
     let options = SubscriberOptions::new(bus.path());
     let mut subscriber = Subscriber::open(&options).unwrap();
     publisher.publish(&1u64, FOREVER).unwrap();
+    let path = bus.path().join("socket");
+    let mut listener = Listener::open(&path, &Default::default()).unwrap();
+    let connecting =
+        std::thread::spawn(move || Producer::connect(path, &Default::default(), FOREVER).unwrap());
+    let mut consumer: Consumer = listener.accept(&Default::default(), FOREVER).unwrap();
+    let mut producer = connecting.join().unwrap();
 
     let code = exit_code_of_child(|| {
         // SAFETY: copies of the parent's handles in memory of the child's, which drops only these.
         let (mut publisher, mut subscriber) =
             unsafe { (std::ptr::read(&publisher), std::ptr::read(&subscriber)) };
+        let (mut producer, mut consumer) =
+            unsafe { (std::ptr::read(&producer), std::ptr::read(&consumer)) };
         let codes = [
             publisher.publish(&2u64, NOW).unwrap_err().code(),
             publisher.info().unwrap_err().code(),
             subscriber.read(&mut Batch::new(1), FOREVER).unwrap_err().code(),
+            producer.send(1, b"message", NOW).unwrap_err().code(),
+            consumer.peek(1, NOW).map(|_| ()).unwrap_err().code(),
         ];
-        drop((publisher, subscriber));
-        i32::from(codes != [Code::Forked; 3])
+        drop((publisher, subscriber, producer, consumer));
+        i32::from(codes != [Code::Forked; 5])
     });
     assert_eq!(code, 0);
     assert_eq!(publisher.publish(&2u64, FOREVER).unwrap(), 2);
     assert!(subscriber.read(&mut Batch::new(1), FOREVER).is_ok());
+    producer.send(1, b"message", FOREVER).unwrap();
+    assert_eq!(consumer.peek(1, FOREVER).unwrap()[0].payload(), b"message");
     publisher.close(FOREVER).unwrap();
 }

@@ -27,7 +27,6 @@ final class MisuseSteps {
     var steps = new MisuseSteps();
     operations.put("misuse.used-after", MisuseSteps::usedAfter);
     operations.put("misuse.two-threads", MisuseSteps::twoThreads);
-    operations.put("misuse.forked", step -> List.of("impossible the runtime cannot fork"));
     operations.put("misuse.wait", MisuseSteps::waitInMain);
     operations.put("misuse.exit-in-wait", MisuseSteps::exitInWait);
     operations.put("misuse.open-dropped", steps::openDropped);
