@@ -91,7 +91,7 @@ absl::Status check_ring_header(const RingHeader& header, std::uint64_t file_byte
   if (header.abi_version != kAbiVersion) {
     return make_error(Errc::kAbiMismatch,
                       absl::StrCat("ring file ", path, " has ABI version ", header.abi_version,
-                                   " and this program speaks ", kAbiVersion,
+                                   " but this program supports ", kAbiVersion,
                                    "; use the same release on both sides"));
   }
   if (header.checksum != checksum_of(header)) {
@@ -100,7 +100,7 @@ absl::Status check_ring_header(const RingHeader& header, std::uint64_t file_byte
   if (header.feature_bits != 0) {
     return make_error(Errc::kAbiMismatch,
                       absl::StrCat("ring file ", path, " needs features ", header.feature_bits,
-                                   " that this program does not know; use a newer release"));
+                                   " that this program does not support; use a newer release"));
   }
   if (!is_sound_geometry(header) || header.has_journal > 1) {
     return damaged(path, "the header's sizes contradict each other");
@@ -114,7 +114,7 @@ absl::Status check_ring_header(const RingHeader& header, std::uint64_t file_byte
 absl::StatusOr<DirectoryIdentity> directory_identity(const std::string& directory) {
   struct stat info{};
   if (stat(directory.c_str(), &info) != 0) {
-    return make_system_error(errno, absl::StrCat("looking at the directory ", directory));
+    return make_system_error(errno, absl::StrCat("checking the directory ", directory));
   }
   return DirectoryIdentity{info.st_dev, info.st_ino, info.st_uid};
 }
@@ -151,7 +151,7 @@ absl::StatusOr<OpenRing> OpenRing::open(const std::string& path) {
   if (!file.ok()) return file.status();
   struct stat info{};
   if (fstat(fd->get(), &info) != 0) {
-    return make_system_error(errno, absl::StrCat("looking at the ring file ", path));
+    return make_system_error(errno, absl::StrCat("checking the ring file ", path));
   }
   const absl::StatusOr<RingHeader> header = read_header(fd->get(), path);
   if (!header.ok()) return header.status();

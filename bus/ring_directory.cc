@@ -26,7 +26,7 @@ namespace lapwing {
 namespace {
 
 constexpr char kSharedMemory[] = "/dev/shm";
-constexpr char kRemedy[] = "; remove it, or choose another place with --ring-dir";
+constexpr char kRemedy[] = "; remove it, or choose another directory with --ring-dir";
 
 mode_t due_mode(std::optional<unsigned> group) {
   return group ? 0750 : 0700;
@@ -89,8 +89,9 @@ absl::StatusOr<std::string> open_private(const std::string& path, std::optional<
                       absl::StrCat(path, " belongs to user ", found.st_uid, kRemedy));
   }
   if ((found.st_mode & 07777 & ~due_mode(group)) != 0) {
-    return make_error(Errc::kNotPermitted, absl::StrFormat("%s grants too much with mode %04o%s",
-                                                           path, found.st_mode & 07777, kRemedy));
+    return make_error(Errc::kNotPermitted,
+                      absl::StrFormat("%s has mode %04o, which is too permissive%s", path,
+                                      found.st_mode & 07777, kRemedy));
   }
   const absl::Status shared = share(fd.get(), path, group, due_mode(group));
   if (!shared.ok()) return shared;
@@ -147,7 +148,7 @@ absl::StatusOr<bool> is_on_tmpfs(const std::string& directory) {
   struct statfs found{};
   while (statfs(directory.c_str(), &found) != 0) {
     if (errno != EINTR) {
-      return make_system_error(errno, absl::StrCat("asking for the file system of ", directory));
+      return make_system_error(errno, absl::StrCat("querying the file system of ", directory));
     }
   }
   return found.f_type == TMPFS_MAGIC || found.f_type == RAMFS_MAGIC;
@@ -167,17 +168,16 @@ absl::StatusOr<UniqueFd> open_ring_directory(const std::string& directory) {
   const bool others_replace =
       (found.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (found.st_mode & S_ISVTX) == 0;
   if (owner_trusted && !others_replace) return fd;
-  return make_error(
-      Errc::kNotPermitted,
-      absl::StrCat("another user could replace files in ", directory,
-                   "; make it yours and writable by you alone (chmod go-w), or choose "
-                   "another place with --ring-dir"));
+  return make_error(Errc::kNotPermitted,
+                    absl::StrCat("another user could replace files in ", directory,
+                                 "; own it and remove the write permission of others (chmod go-w), "
+                                 "or choose another directory with --ring-dir"));
 }
 
 absl::StatusOr<std::uint64_t> default_capacity(int directory_fd, std::uint32_t slot_bytes) {
   struct statvfs space{};
   while (fstatvfs(directory_fd, &space) != 0) {
-    if (errno != EINTR) return make_system_error(errno, "asking for the tmpfs's free space");
+    if (errno != EINTR) return make_system_error(errno, "querying the tmpfs's free space");
   }
   if (space.f_blocks == 0) return kCapacityDefaultMax;  // a tmpfs without a limit
   const std::uint64_t ring_bytes_max = space.f_bavail * space.f_frsize / 4;

@@ -31,9 +31,10 @@ namespace {
 
 absl::Status check_spec(const RingSpec& spec) {
   if (spec.record_bytes < kRecordBytesMin || spec.record_bytes > kRecordBytesMax) {
-    return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("records of ", spec.record_bytes, " bytes; a bus carries ",
-                                   kRecordBytesMin, " to ", kRecordBytesMax));
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat("records of ", spec.record_bytes, " bytes are not supported; use a size from ",
+                     kRecordBytesMin, " to ", kRecordBytesMax));
   }
   if (spec.ring_first < 1 || spec.ring_first > spec.session_first ||
       spec.session_first > kSequenceMax) {
@@ -47,7 +48,7 @@ absl::Status check_spec(const RingSpec& spec) {
                                    sizeof(RingHeader::schema) - 1, " bytes"));
   }
   if (spec.session_id.is_zero()) {
-    return make_error(Errc::kInvalidArgument, "a ring without a session id");
+    return make_error(Errc::kInvalidArgument, "the ring has no session id");
   }
   if (spec.capacity == 0) return absl::OkStatus();
   return check_capacity(spec.capacity, slot_bytes_for(spec.record_bytes));

@@ -15,9 +15,10 @@ namespace {
 // Apart from copy_out(), whose frame it would enlarge.
 [[gnu::noinline, gnu::cold]] Result<Received> too_small(ChannelSide& side, Received next,
                                                         std::size_t room) {
-  const Errc refused = side.refuse(make_error(
-      Errc::kTooSmall, absl::StrCat("the next message has ", next.size, " bytes and the buffer ",
-                                    room, "; receive it into a larger one, it is still there")));
+  const Errc refused = side.refuse(
+      make_error(Errc::kTooSmall,
+                 absl::StrCat("the next message has ", next.size, " bytes, but the buffer has ",
+                              room, ". The message is kept: receive it into a larger buffer")));
   return {refused, next};
 }
 
@@ -77,8 +78,8 @@ Errc ChannelConsumer::wait_further(Message& message, Deadline deadline) {
 Result<std::size_t> ChannelConsumer::try_peek_batch(std::span<Message> messages) {
   if (const Errc entered = enter_to_read(); entered != Errc::kOk) return entered;
   if (messages.empty()) {
-    return side().misuse(
-        make_error(Errc::kInvalidArgument, "a batch of no messages; give room for one at least"));
+    return side().misuse(make_error(
+        Errc::kInvalidArgument, "the batch has no room for messages. Give room for at least one"));
   }
   if (std::exchange(falls_behind_, false)) fall_behind();
   std::size_t count = 0;
@@ -99,9 +100,8 @@ Result<std::size_t> ChannelConsumer::peek_batch(std::span<Message> messages, Dea
 
 Errc ChannelConsumer::nothing_borrowed() {
   if (const Errc entered = enter_to_read(); entered != Errc::kOk) return entered;
-  return side().misuse(make_error(Errc::kInvalidArgument,
-                                  "nothing is borrowed: it was released already, or never "
-                                  "peeked"));
+  return side().misuse(make_error(
+      Errc::kInvalidArgument, "no message is borrowed: it was already released, or never peeked"));
 }
 
 Result<> ChannelConsumer::release(std::span<const Message> batch, std::size_t count) {
@@ -111,9 +111,9 @@ Result<> ChannelConsumer::release(std::span<const Message> batch, std::size_t co
       batch[count - 1].end > borrowed_end_) {
     return side().misuse(make_error(
         Errc::kInvalidArgument,
-        absl::StrCat("a release of ", count, " messages, of which ", borrowed_,
-                     " are borrowed; release each message of the last peek_batch once, from its "
-                     "front")));
+        absl::StrCat(
+            "cannot release ", count, " messages: only ", borrowed_,
+            " are borrowed. Release each message of the last peek_batch once, from the front")));
   }
   return give_back(batch[count - 1].end, count);
 }

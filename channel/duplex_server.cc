@@ -36,13 +36,13 @@ DuplexServerOptions with_clients_that_do_not_wait(DuplexServerOptions options) {
 
 absl::Status check_limits(const DuplexServerOptions& options) {
   if (options.clients_max == 0 || options.clients_max > kServerClientsMax) {
-    return make_error(Errc::kInvalidArgument, absl::StrCat("clients_max is ", options.clients_max,
-                                                           "; it is 1 to ", kServerClientsMax));
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat("clients_max is ", options.clients_max, "; it must be 1 to ",
+                                   kServerClientsMax));
   }
   if (options.turn_events_max == 0) {
     return make_error(Errc::kInvalidArgument,
-                      "turn_events_max is 0, with which no client would have a turn; it is 1 or "
-                      "more");
+                      "turn_events_max is 0, so no client would have a turn; it must be 1 or more");
   }
   return absl::OkStatus();
 }
@@ -204,9 +204,11 @@ Errc DuplexServer::State::use(ClientId id, const Act& act) {
   if (const Errc entered = loop.enter(); entered != Errc::kOk) return entered;
   Client* const client = find(id);
   if (client == nullptr) {
-    status = make_error(Errc::kNotFound,
-                        absl::StrCat("client ", id, " of ", listener.path(),
-                                     " has gone, or never was there; forget it at its kGone"));
+    status = make_error(
+        Errc::kNotFound,
+        absl::StrCat(
+            "client ", id, " of ", listener.path(),
+            " is unknown: it has disconnected, or never existed. Drop its id at its kGone event"));
     return Errc::kNotFound;
   }
   wake(*client);

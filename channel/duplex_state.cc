@@ -100,8 +100,8 @@ Errc Duplex::State::look_for_place() {
   if (!calls.only_untaken()) return Errc::kWouldBlock;
   return side.misuse(
       make_error(Errc::kLimit,
-                 "every call that the other side takes at once has its reply, and none was "
-                 "taken; take replies with finish() or finish_any() before starting more"));
+                 "the call window is full: every call in it has a reply that was not taken. Take "
+                 "replies with finish() or finish_any() before starting more"));
 }
 
 Result<CallId> Duplex::State::start(std::span<const std::byte> payload, std::uint32_t type,

@@ -23,7 +23,7 @@ int ChannelEnd::fd() const {
 
 const absl::Status& ChannelEnd::status() const {
   static const absl::Status moved_from = make_error(
-      Errc::kClosed, "this end of a channel was moved from; use the object that it went to");
+      Errc::kClosed, "this end of a channel was moved from; use the object that it was moved to");
   return side_ == nullptr ? moved_from : side().status();
 }
 
@@ -46,10 +46,10 @@ FrameReader ChannelEnd::make_reader() {
 }
 
 Errc ChannelEnd::too_large(std::size_t size, std::uint32_t message_bytes_max) {
-  return side().misuse(
-      make_error(Errc::kInvalidArgument,
-                 absl::StrCat("a message of ", size, " bytes; this channel takes up to ",
-                              message_bytes_max, "; open it with a larger message_bytes_max")));
+  return side().misuse(make_error(
+      Errc::kInvalidArgument,
+      absl::StrCat("a message of ", size, " bytes is too long: this channel takes up to ",
+                   message_bytes_max, ". Open it with a larger message_bytes_max")));
 }
 
 }  // namespace lapwing

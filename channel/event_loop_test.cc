@@ -125,7 +125,7 @@ TEST_CASE("One that says nothing wakes an event loop when it comes and when it i
     CHECK(errc_of(loop.accept().status()) == Errc::kWouldBlock);
   }
   CHECK(loop.wakes == 2);
-  CHECK(silent.refusal().find("did not say hello") != std::string::npos);
+  CHECK(silent.refusal().find("did not send its hello") != std::string::npos);
   CHECK_FALSE(is_readable(loop.here.listener.fd()));
 }
 
@@ -161,7 +161,7 @@ TEST_CASE("As many silent ones as may wait give way to who comes, and the event 
   CHECK(served);
   // It came, the silent ones could go, and nothing else woke the loop.
   CHECK(loop.wakes <= 4);
-  CHECK(silent.front().refusal().find("did not say hello") != std::string::npos);
+  CHECK(silent.front().refusal().find("did not send its hello") != std::string::npos);
 }
 
 TEST_CASE("Those who are only to be served do not wake a loop that tends, and are served later") {

@@ -22,7 +22,7 @@ absl::Status HandOver::begin(int listening, const std::vector<int>& waiting) {
   std::vector<UniqueFd> descriptors;
   if (receive_with_descriptors(successor_.get(), packet, descriptors) != ReceiveOutcome::kFrame) {
     return make_error(Errc::kProtocol,
-                      absl::StrCat(name(), " sent a packet that is no frame of a channel"));
+                      absl::StrCat(name(), " sent a packet that is not a channel frame"));
   }
   if (!is_expected_user(peer_.uid, std::nullopt)) {
     return make_error(Errc::kRefused,
@@ -30,10 +30,10 @@ absl::Status HandOver::begin(int listening, const std::vector<int>& waiting) {
   }
   const std::uint32_t abi_version = packet.as<TakeOverFrame>().abi_version;
   if (abi_version != kChannelAbiVersion) {
-    return make_error(Errc::kRefused,
-                      absl::StrCat("the socket cannot be taken over: ", name(),
-                                   " speaks channel ABI version ", abi_version, " and this is ",
-                                   kChannelAbiVersion, "; install one release for both"));
+    return make_error(Errc::kRefused, absl::StrCat("the socket cannot be taken over: ", name(),
+                                                   " uses channel ABI version ", abi_version,
+                                                   ", this process uses ", kChannelAbiVersion,
+                                                   "; install the same release for both"));
   }
   std::vector<int> handed = {listening};
   handed.insert(handed.end(), waiting.begin(), waiting.end());
@@ -43,7 +43,8 @@ absl::Status HandOver::begin(int listening, const std::vector<int>& waiting) {
       SendOutcome::kSent) {
     return absl::OkStatus();
   }
-  return make_error(Errc::kPeerGone, absl::StrCat(name(), " left before it had the socket"));
+  return make_error(Errc::kPeerGone,
+                    absl::StrCat(name(), " disconnected before it received the socket"));
 }
 
 absl::StatusOr<bool> HandOver::look() {
@@ -54,16 +55,16 @@ absl::StatusOr<bool> HandOver::look() {
       if (monotonic_ns() < deadline_ns_) return false;
       return last_look();
     case ReceiveOutcome::kClosed:
-      return make_error(Errc::kPeerGone,
-                        absl::StrCat(name(), " left in the middle of a take-over"));
+      return make_error(Errc::kPeerGone, absl::StrCat(name(), " disconnected during a take-over"));
     case ReceiveOutcome::kViolation:
       return make_error(Errc::kProtocol,
-                        absl::StrCat(name(), " sent a packet that is no frame of a channel"));
+                        absl::StrCat(name(), " sent a packet that is not a channel frame"));
     case ReceiveOutcome::kFrame:
       break;
   }
   if (packet.as<FrameHeader>().type == FrameType::kTakenOver) return true;
-  return make_error(Errc::kProtocol, absl::StrCat(name(), " did not say that it has the socket"));
+  return make_error(Errc::kProtocol,
+                    absl::StrCat(name(), " did not confirm that it received the socket"));
 }
 
 // Once this side has given up, the successor cannot say any more that it has the socket: the two

@@ -65,8 +65,8 @@ absl::StatusOr<ChannelHeader> make_header(const Party& party, const Id128& conne
   const ChannelOptions& options = party.options;
   const bool is_duplex = party.role == ChannelRole::kDuplex;
   if (is_duplex && (options.call_window == 0 || options.call_window > kCallWindowMax)) {
-    return make_error(Errc::kInvalidArgument, absl::StrCat("a window of ", options.call_window,
-                                                           " calls; it is 1 to ", kCallWindowMax));
+    return make_error(Errc::kInvalidArgument, absl::StrCat("call_window is ", options.call_window,
+                                                           "; it must be 1 to ", kCallWindowMax));
   }
   ChannelHeader header{};
   header.role = party.role;
@@ -111,7 +111,8 @@ absl::Status send_hello(int fd, const ChannelHelloFrame& hello, const OwnMemory&
   const auto sent =
       send_with_descriptors(fd, std::as_bytes(std::span(&hello, 1)), std::span(&descriptor, 1));
   if (sent == SendOutcome::kSent) return absl::OkStatus();
-  return make_error(Errc::kPeerGone, "the other side left during the handshake of a channel");
+  return make_error(Errc::kPeerGone,
+                    "the other side disconnected during the handshake of a channel");
 }
 
 absl::Status violation(const std::string& peer, const std::string& what) {
@@ -139,12 +140,12 @@ absl::StatusOr<Greeting> await_hello(int fd, FrameType type, const std::string& 
   std::vector<UniqueFd> descriptors;
   switch (await_with_descriptors(fd, packet, descriptors, deadline_ns)) {
     case ReceiveOutcome::kWouldBlock:
-      return make_error(Errc::kTimedOut,
-                        absl::StrCat(peer,
-                                     " did not answer in time; it serves one peer after "
-                                     "another, or is stopped"));
+      return make_error(
+          Errc::kTimedOut,
+          absl::StrCat(peer,
+                       " did not answer in time; it may be serving another peer, or be stopped"));
     case ReceiveOutcome::kClosed:
-      return make_error(Errc::kPeerGone, absl::StrCat(peer, " left during the handshake"));
+      return make_error(Errc::kPeerGone, absl::StrCat(peer, " disconnected during the handshake"));
     case ReceiveOutcome::kViolation:
       return violation(peer, "sent a packet that is no frame of a channel");
     case ReceiveOutcome::kFrame:
@@ -167,13 +168,13 @@ absl::Status check_hello(const ChannelHelloFrame& hello, const Party& party,
   if (hello.abi_version != kChannelAbiVersion) {
     return make_error(
         Errc::kAbiMismatch,
-        absl::StrCat(peer, " speaks channel ABI version ", hello.abi_version, " and this is ",
-                     kChannelAbiVersion, "; install one release for both"));
+        absl::StrCat(peer, " uses channel ABI version ", hello.abi_version, ", this process uses ",
+                     kChannelAbiVersion, "; install the same release for both"));
   }
   if (hello.role == other_role(party.role)) return absl::OkStatus();
   return make_error(Errc::kRefused,
                     absl::StrCat(peer, " is ", role_name(hello.role), " and ", party.path, " has ",
-                                 role_name(party.role), " on this side, which takes ",
+                                 role_name(party.role), " on this side, so the other side must be ",
                                  role_name(other_role(party.role))));
 }
 
@@ -206,11 +207,11 @@ absl::Status check_listener(int fd, const std::string& path, const ChannelOption
   if (is_expected_user(listener->uid, options.expected_peer_uid)) return absl::OkStatus();
   return make_error(
       Errc::kNotPermitted,
-      absl::StrCat("user ", listener->uid, " listens on ", path, ", and ",
+      absl::StrCat("user ", listener->uid, " listens on ", path, ", but ",
                    options.expected_peer_uid
                        ? absl::StrCat("user ", *options.expected_peer_uid, " is expected")
                        : "only this process's own user or root is expected",
-                   "; name the user you mean (expected_peer_uid), or choose another path"));
+                   "; set expected_peer_uid to the user that you mean, or choose another path"));
 }
 
 // The connecting side's part. A listener drops who is silent: while this side makes its memory,
@@ -366,7 +367,7 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> answer_hello(ForeignSocket fd,
   absl::StatusOr<Greeting> greeting =
       await_hello(fd.get(), FrameType::kChannelHello, name, 0, was_too_slow);
   if (errc_of(greeting.status()) == Errc::kTimedOut) {
-    return refused(violation(name, "did not say hello"));
+    return refused(violation(name, "did not send its hello"));
   }
   if (!greeting.ok()) return refused(greeting.status());
   if (absl::Status fits = check_hello(greeting->hello, party, name); !fits.ok()) {
@@ -380,7 +381,7 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> answer_hello(ForeignSocket fd,
   absl::StatusOr<OwnMemory> own = OwnMemory::create(*header, options.huge_pages, options.numa_node,
                                                     [&] { return check_interrupted(options); });
   if (errc_of(own.status()) == Errc::kInterrupted) {
-    refuse(fd.get(), make_error(Errc::kRefused, "the listener is just being stopped"));
+    refuse(fd.get(), make_error(Errc::kRefused, "the listener is being stopped"));
     return own.status();
   }
   if (!own.ok()) return refused(own.status());

@@ -73,7 +73,7 @@ TEST_CASE("A peer that does not keep to the protocol is told why, and the next o
          peer.hello.abi_version = kChannelAbiVersion + 1;
          peer.send_hello({fd.get()});
        },
-       "install one release for both"},
+       "install the same release for both"},
       {"the same role",
        [](RawPeer& peer) {
          const UniqueFd fd = make_raw_file(whole(peer.header), {});
@@ -325,8 +325,8 @@ TEST_CASE("Peers that say nothing hold up nobody, and are dropped after a while"
   for (std::size_t i = silent.size(); i < kPeersWaitingMax + 5; ++i) silent.emplace_back(here.path);
   check_next_is_served(here.listener);
   CHECK(here.listener.refused() >= 6);
-  CHECK(says(here.listener.last_refusal().message(), "did not say hello"));
-  CHECK(says(silent.front().refusal(), "did not say hello"));
+  CHECK(says(here.listener.last_refusal().message(), "did not send its hello"));
+  CHECK(says(silent.front().refusal(), "did not send its hello"));
 }
 
 TEST_CASE("A listener that has no descriptor left gets back those of peers that say nothing") {

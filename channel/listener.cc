@@ -53,10 +53,10 @@ absl::Status await_frame(int fd, std::uint64_t deadline_ns, const std::string& p
     case ReceiveOutcome::kFrame:
       return absl::OkStatus();
     case ReceiveOutcome::kClosed:
-      return make_error(Errc::kPeerGone, absl::StrCat(peer, " left in the middle of a take-over"));
+      return make_error(Errc::kPeerGone, absl::StrCat(peer, " disconnected during a take-over"));
     case ReceiveOutcome::kViolation:
       return make_error(Errc::kProtocol,
-                        absl::StrCat(peer, " sent a packet that is no frame of a channel"));
+                        absl::StrCat(peer, " sent a packet that is not a channel frame"));
     case ReceiveOutcome::kWouldBlock:
       break;
   }
@@ -73,7 +73,7 @@ absl::Status refused_to_hand_over(const Packet& packet, const std::string& liste
   return make_error(Errc::kRefused,
                     absl::StrCat(listener, " refused to hand over: ",
                                  says_why ? printable(get_text(packet.as<RefusedFrame>().message))
-                                          : "it does not say why"));
+                                          : "it gave no reason"));
 }
 
 std::string name_of_peer(const PeerCredentials& peer) {
@@ -83,12 +83,13 @@ std::string name_of_peer(const PeerCredentials& peer) {
 // The code says to the peer that it was too slow, and may try again.
 absl::Status silent_status(const PeerCredentials& peer) {
   return make_error(Errc::kTimedOut,
-                    absl::StrCat(name_of_peer(peer), " connected and did not say hello"));
+                    absl::StrCat(name_of_peer(peer), " connected but did not send its hello"));
 }
 
 absl::Status left_status(const PeerCredentials& peer) {
-  return make_error(Errc::kPeerGone,
-                    absl::StrCat(name_of_peer(peer), " connected, and left without a word"));
+  return make_error(
+      Errc::kPeerGone,
+      absl::StrCat(name_of_peer(peer), " connected, and disconnected without sending anything"));
 }
 
 absl::Status handed_over_status(const std::string& path) {
@@ -498,7 +499,7 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> ChannelListener::accept(ChannelRole
     const std::uint64_t now = monotonic_ns();
     if (now >= deadline.monotonic_ns()) {
       return make_error(nothing_by(deadline),
-                        absl::StrCat("nobody connected to ", path(), " in time"));
+                        absl::StrCat("no process connected to ", path(), " in time"));
     }
     if (state_->interrupted.take()) {
       return make_error(Errc::kInterrupted, "interrupt() ended the wait for a peer");
@@ -515,8 +516,8 @@ absl::Status ChannelListener::check_expected(const ChannelOptions& options) cons
     return absl::OkStatus();
   }
   return make_error(Errc::kInvalidArgument,
-                    "expected_peer_uid of the channel's options is not the expected_peer_uid that "
-                    "the listener was opened with, by which it accepts; open it with that user");
+                    "expected_peer_uid of the channel differs from the expected_peer_uid of its "
+                    "listener, which accepts the connections. Open the listener with that user");
 }
 
 const std::string& ChannelListener::path() const {

@@ -262,8 +262,8 @@ TEST_CASE("An accept that expects another user than its listener is refused") {
   const absl::Status refused =
       ChannelConsumer::accept(*listener, options, Deadline::now()).status();
   CHECK(errc_of(refused) == Errc::kInvalidArgument);
-  CHECK(says(refused, "expected_peer_uid of the channel's options"));
-  CHECK(says(refused, "the expected_peer_uid that the listener was opened with"));
+  CHECK(says(refused, "expected_peer_uid of the channel differs"));
+  CHECK(says(refused, "the expected_peer_uid of its listener"));
   options.expected_peer_uid = listens_for;
   CHECK(errc_of(ChannelConsumer::accept(*listener, options, Deadline::now()).status()) ==
         Errc::kWouldBlock);

@@ -73,7 +73,7 @@ absl::Status populate_error(std::uint64_t bytes) {
   if (errno != EINVAL) return make_system_error(errno, "populating a channel's memory file");
   return make_error(Errc::kUnsupported,
                     "this kernel cannot populate a channel's memory (MADV_POPULATE_WRITE); it "
-                    "takes Linux 5.14 or newer");
+                    "needs Linux 5.14 or newer");
 }
 
 // Every page is there from now on. Huge pages are made by the faults alone, so nothing is allocated
@@ -95,7 +95,7 @@ absl::Status seal(int fd) {
   if (fcntl(fd, F_ADD_SEALS, kSeals) == 0) return absl::OkStatus();
   if (errno != EINVAL) return make_system_error(errno, "sealing a channel's memory file");
   return make_error(Errc::kUnsupported,
-                    "this kernel cannot seal a channel's memory against writing; it takes Linux "
+                    "this kernel cannot seal a channel's memory against writing; it needs Linux "
                     "5.1 or newer");
 }
 
@@ -131,7 +131,7 @@ absl::StatusOr<std::uint64_t> checked_size(int fd, const std::string& peer) {
   if (seals < 0) return bad_file(peer, "is not a file in memory");
   if ((seals & kSeals) != kSeals) return bad_file(peer, "is not sealed");
   struct stat found{};
-  if (fstat(fd, &found) != 0) return make_system_error(errno, "looking at a peer's memory file");
+  if (fstat(fd, &found) != 0) return make_system_error(errno, "checking a peer's memory file");
   const std::uint64_t bytes = static_cast<std::uint64_t>(found.st_size);
   if (bytes < kChannelHeaderBytes || bytes > kChannelHeaderBytes + kChannelCapacityMax) {
     return bad_file(peer, absl::StrCat("has ", bytes, " bytes, which none has"));
@@ -149,8 +149,8 @@ absl::Status check_header(const ChannelHeader& header, std::uint64_t bytes,
   if (header.abi_version != kChannelAbiVersion) {
     return make_error(
         Errc::kAbiMismatch,
-        absl::StrCat(peer, " speaks channel ABI version ", header.abi_version, " and this is ",
-                     kChannelAbiVersion, "; install one release for both"));
+        absl::StrCat(peer, " uses channel ABI version ", header.abi_version, ", this process uses ",
+                     kChannelAbiVersion, "; install the same release for both"));
   }
   if (const char* fault = header_fault(header)) {
     return bad_file(peer, absl::StrCat("has a header that cannot be right: ", fault));
@@ -172,24 +172,26 @@ Byte* at(const boost::interprocess::mapped_region& region, std::size_t offset) {
 absl::Status check_channel_geometry(std::uint64_t capacity, std::uint64_t message_bytes_max,
                                     std::uint32_t payload_offset) {
   if (message_bytes_max > kMessageBytesMax) {
-    return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("a message of up to ", message_bytes_max,
-                                   " bytes; a channel takes at most ", kMessageBytesMax));
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat("a message of up to ", message_bytes_max,
+                     " bytes is too long: a channel takes at most ", kMessageBytesMax));
   }
   const std::uint64_t needed = channel_capacity_for(message_bytes_max, payload_offset);
   if (!std::has_single_bit(capacity) || capacity < kChannelCapacityMin ||
       capacity > kChannelCapacityMax) {
     return make_error(
         Errc::kInvalidArgument,
-        absl::StrCat("a channel's capacity of ", capacity, " bytes; it is a power of two from ",
-                     kChannelCapacityMin, " to ", kChannelCapacityMax, ", and at least ", needed,
+        absl::StrCat("a channel's capacity of ", capacity,
+                     " bytes is not valid; it must be a power of two from ", kChannelCapacityMin,
+                     " to ", kChannelCapacityMax, ", and at least ", needed,
                      " for messages of up to ", message_bytes_max, " bytes"));
   }
   if (capacity >= needed) return absl::OkStatus();
   return make_error(
       Errc::kInvalidArgument,
       absl::StrCat("a channel of ", capacity, " bytes is too small for messages of up to ",
-                   message_bytes_max, " bytes; it takes a capacity of ", needed));
+                   message_bytes_max, " bytes; use a capacity of ", needed));
 }
 
 absl::StatusOr<OwnMemory> OwnMemory::create(ChannelHeader header, bool huge_pages,

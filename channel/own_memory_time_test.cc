@@ -57,7 +57,7 @@ TEST_CASE("Who accepts can be interrupted while it makes its memory, and the pee
   CHECK(asked == 2);
   const absl::Status told = connecting.get();
   CHECK(errc_of(told) == Errc::kRefused);
-  CHECK(says(told.message(), "is just being stopped"));
+  CHECK(says(told.message(), "is being stopped"));
   check_next_is_served(here.listener);
 }
 

@@ -45,13 +45,13 @@ Errc ChannelProducer::wait_for_room(std::size_t size, Deadline deadline) {
 Errc ChannelProducer::bad_commit(std::size_t actual) {
   if (const Errc entered = enter(); entered != Errc::kOk) return entered;
   if (!writer_.has_claim()) {
-    return side().misuse(make_error(Errc::kInvalidArgument,
-                                    "there is no claim: it was never made, has been committed "
-                                    "or given up; claim first"));
+    return side().misuse(make_error(
+        Errc::kInvalidArgument,
+        "there is no claim: it was never made, or was committed or aborted. Claim first"));
   }
   return side().misuse(make_error(Errc::kInvalidArgument,
-                                  absl::StrCat("a commit of ", actual, " bytes into a claim of ",
-                                               writer_.claim_bytes(), "; claim as much first")));
+                                  absl::StrCat("cannot commit ", actual, " bytes into a claim of ",
+                                               writer_.claim_bytes(), ". Claim as much first")));
 }
 
 Result<> ChannelProducer::commit_staged() {
@@ -63,8 +63,7 @@ Result<> ChannelProducer::commit_staged() {
 Result<> ChannelProducer::abort() {
   if (const Errc entered = enter(); entered != Errc::kOk) return entered;
   if (!writer_.has_claim()) {
-    return side().misuse(
-        make_error(Errc::kInvalidArgument, "there is no claim that could be given up"));
+    return side().misuse(make_error(Errc::kInvalidArgument, "there is no claim to abort"));
   }
   writer_.abort();
   return Errc::kOk;

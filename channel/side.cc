@@ -212,11 +212,12 @@ void ChannelSide::take_peer_state(Link::Peer peer) {
       return finish(Errc::kClosed,
                     make_error(Errc::kClosed, absl::StrCat(peer_name_, " closed the channel")));
     case ChannelState::kCorrupt:
-      return finish(Errc::kPeerGone,
-                    make_error(Errc::kPeerGone,
-                               absl::StrCat(peer_name_,
-                                            " closed the channel because this side wrote what no "
-                                            "correct one writes; see its log")));
+      return finish(
+          Errc::kPeerGone,
+          make_error(Errc::kPeerGone,
+                     absl::StrCat(
+                         peer_name_,
+                         " closed the channel because this side wrote invalid data; see its log")));
     default:
       return finish(
           Errc::kPeerGone,
@@ -247,7 +248,7 @@ Errc ChannelSide::corrupt(const std::string& what) {
   finish(Errc::kCorrupt,
          make_error(Errc::kCorrupt, absl::StrCat("the channel to ", peer_name_,
                                                  " is corrupt and was closed: ", what,
-                                                 "; restart that process, and look into it")));
+                                                 "; restart that process, and find the cause")));
   return ended();
 }
 

@@ -301,7 +301,7 @@ absl::Status Book::finish(const FollowResult& result) {
                                    books_.sequence(), "; add --follow to wait for more"));
   }
   if (books_.loading()) {
-    say("ended while a state was loaded: there are no books of it to show");
+    say("stopped while the state was being loaded: there are no books to show");
     return result.status;
   }
   if (options_.at.empty() && (shown_ != books_.sequence() || !ever_shown_)) {
@@ -366,8 +366,8 @@ bool Book::use_ring_alone() {
   if (options_.free_start) options_.follow.from = "oldest";
   if (options_.free_policy) options_.follow.on_gap = "skip";
   say(absl::StrCat("bus ", options_.follow.bus,
-                   " keeps no journal: the books begin with the oldest record in its ring, and a "
-                   "lap is a loss"));
+                   " keeps no journal: the books begin with the oldest record in its ring, and "
+                   "lapped records are lost"));
   return true;
 }
 

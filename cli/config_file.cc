@@ -121,7 +121,7 @@ absl::Status ConfigFile::set(const std::string& key, const toml::node& value) {
   }
   if (!option->get_configurable()) {
     return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("`", key, "` is for the command line alone; remove it"));
+                      absl::StrCat("`", key, "` is allowed only on the command line; remove it"));
   }
   if (option->count() > 0) return absl::OkStatus();  // of the command line
   absl::StatusOr<std::vector<std::string>> texts =

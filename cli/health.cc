@@ -30,7 +30,7 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kHealthAbout[] =
-    "Print one line that says whether a bus is healthy, for scripts and container probes.\n\n"
+    "Print one line that shows whether a bus is healthy, for scripts and container probes.\n\n"
     "  lapwing health --bus ./es\n"
     "  lapwing health --bus ./es --expect logger --expect risk --max-lag 100000 --max-delay 1s\n"
     "  lapwing health --bus ./es --ignore-subscribers      the probe of a publisher's container\n\n"
@@ -197,9 +197,9 @@ int show_health(const HealthOptions& options) {
   const absl::StatusOr<Health> health = examine_bus(options);
   if (!health.ok()) return fail(health.status());
   if (health->exit_code == kExitDone) {
-    std::cout << "well: " << health->words << '\n';
+    std::cout << "healthy: " << health->words << '\n';
   } else {
-    say(LogEntry{LogLevel::kError, "ill", "ill: " + health->words});
+    say(LogEntry{LogLevel::kError, "ill", "unhealthy: " + health->words});
   }
   return health->exit_code;
 }

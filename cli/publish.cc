@@ -227,10 +227,10 @@ absl::Status Publish::open() {
   if (!records.remark.empty()) say(records.remark);
   if (options_.publisher.restamped && records.records) restamped_.emplace(*records.records);
   if (options_.publisher.restamped && (!restamped_ || !restamped_->can_stamp())) {
-    return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("--restamp: records of schema ", records.schema,
-                                   " have neither a time of publishing nor a ts_recv to set; "
-                                   "leave it out"));
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat("--restamp: records of schema ", records.schema,
+                     " have neither a time of publishing nor a ts_recv to set. Remove --restamp"));
   }
   if (absl::Status known = identify_source(); !known.ok()) return known;
   absl::StatusOr<PublisherOptions> publisher = publisher_options();

@@ -47,15 +47,15 @@ absl::Status check_journal_is_meant(const RepairOptions& options, const std::str
   const bool is_link = std::filesystem::is_symlink(named, none);
   if (!is_link && std::filesystem::equivalent(root, named, none)) return absl::OkStatus();
   const std::string said =
-      absl::StrCat(options.bus, "/", kBusFileName, " says that the journal is in ", root);
+      absl::StrCat(options.bus, "/", kBusFileName, " gives the path of the journal as ", root);
   if (!std::filesystem::exists(root, none)) {
     return make_error(Errc::kNotFound,
                       absl::StrCat(said,
-                                   ", where nothing is; put it back if it was moved, or "
-                                   "start a publisher, which begins a new one"));
+                                   ", which does not exist. Put it back if it was moved, or start "
+                                   "a publisher, which begins a new one"));
   }
   return make_error(Errc::kInvalidArgument,
-                    absl::StrCat(said, " and repair would change it; add --journal ", root,
+                    absl::StrCat(said, " and repair would change it. Add --journal ", root,
                                  " if that is this bus's journal"));
 }
 

@@ -98,7 +98,7 @@ absl::StatusOr<HttpServerOptions> server_options(const ServeOptions& options) {
   absl::StatusOr<ListenAddress> listen = parse_listen_address(options.listen);
   if (!listen.ok()) return listen.status();
   if (options.tls_certificate.empty() != options.tls_key.empty()) {
-    return make_error(Errc::kInvalidArgument, "--tls-cert and --tls-key go together");
+    return make_error(Errc::kInvalidArgument, "--tls-cert and --tls-key must be used together");
   }
   if (!listen->is_loopback && options.tls_key.empty()) {
     return make_error(Errc::kInvalidArgument,

@@ -130,7 +130,7 @@ absl::StatusOr<ChannelList> Census::take() {
        entry.increment(error)) {
     if (const auto pid = pid_of(entry->path())) look_at(entry->path(), *pid);
   }
-  if (error) return make_system_error(error.value(), "looking for channels in /proc");
+  if (error) return make_system_error(error.value(), "searching /proc for channels");
   pair_up();
   return std::move(list_);
 }

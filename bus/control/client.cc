@@ -111,7 +111,7 @@ absl::Status ControlClient::take_welcome(std::uint64_t deadline_ns) {
   if (welcome_.version < kClientVersionMin || welcome_.version > kControlVersion) {
     return make_error(Errc::kAbiMismatch,
                       absl::StrCat("the publisher at ", path_, " chose version ", welcome_.version,
-                                   " of the control protocol, and this program speaks ",
+                                   " of the control protocol, but this program supports ",
                                    kClientVersionMin, " to ", kControlVersion,
                                    "; install the same release of Lapwing on both sides"));
   }
@@ -212,8 +212,9 @@ absl::StatusOr<ControlClient::SubscriberList> ControlClient::list_subscribers(
 absl::StatusOr<ControlClient::EventList> ControlClient::list_events(std::uint64_t after,
                                                                     std::uint64_t deadline_ns) {
   if (welcome_.version < kEventsVersionMin) {
-    return make_error(Errc::kUnsupported, absl::StrCat("the publisher at ", path_,
-                                                       " is of a release that lists no events"));
+    return make_error(
+        Errc::kUnsupported,
+        absl::StrCat("the publisher at ", path_, " runs a release that does not list events"));
   }
   auto ask = make_frame<ListEventsFrame>(FrameType::kListEvents);
   ask.tag = ++tag_;
@@ -315,8 +316,8 @@ absl::StatusOr<FrameType> ControlClient::receive(Packet& packet, std::uint64_t d
         return gone();
       case ReceiveOutcome::kViolation:
         return make_error(Errc::kProtocol,
-                          absl::StrCat("what listens on ", path_,
-                                       " sent a packet that is no frame; is it a publisher?"));
+                          absl::StrCat("the process that listens on ", path_,
+                                       " sent an invalid packet. Check that it is a publisher"));
       case ReceiveOutcome::kWouldBlock:
         break;
     }
@@ -365,11 +366,10 @@ absl::Status ControlClient::gone() const {
 }
 
 absl::Status ControlClient::violation(FrameType type) const {
-  return make_error(
-      Errc::kProtocol,
-      absl::StrCat("the publisher at ", path_, " sent a frame of type ", static_cast<int>(type),
-                   " that is no answer to what was asked, or holds a value that "
-                   "this release does not know"));
+  return make_error(Errc::kProtocol, absl::StrCat("the publisher at ", path_,
+                                                  " sent a frame of type ", static_cast<int>(type),
+                                                  " that does not answer the request, or contains "
+                                                  "a value that this release does not support"));
 }
 
 absl::Status ControlClient::refusal(const RefusedFrame& refused) {
@@ -378,8 +378,8 @@ absl::Status ControlClient::refusal(const RefusedFrame& refused) {
   const bool other_release = refused.error == static_cast<std::uint32_t>(Errc::kAbiMismatch);
   if (other_release && refused.abi_version != kAbiVersion) {
     return make_error(Errc::kAbiMismatch,
-                      absl::StrCat("the publisher at ", path_, " speaks ABI version ",
-                                   refused.abi_version, ", this program version ", kAbiVersion,
+                      absl::StrCat("the publisher at ", path_, " uses ABI version ",
+                                   refused.abi_version, ", this program uses version ", kAbiVersion,
                                    "; install the same release of Lapwing on both sides"));
   }
   return make_error(other_release ? Errc::kAbiMismatch : Errc::kRefused,

@@ -254,8 +254,9 @@ TEST_CASE("A publisher of another ABI version is named with both versions") {
   const absl::Status status = publisher.connect_answering(bytes_of(refused)).status();
   CHECK(errc_of(status) == Errc::kAbiMismatch);
   const std::string message(status.message());
-  CHECK(message.find("speaks ABI version " + std::to_string(kAbiVersion + 7)) != std::string::npos);
-  CHECK(message.find("this program version " + std::to_string(kAbiVersion)) != std::string::npos);
+  CHECK(message.find("uses ABI version " + std::to_string(kAbiVersion + 7)) != std::string::npos);
+  CHECK(message.find("this program uses version " + std::to_string(kAbiVersion)) !=
+        std::string::npos);
 }
 
 TEST_CASE("A refusal reaches a client that the server has closed before its Hello") {

@@ -26,7 +26,7 @@ absl::Status check_listener(int fd, const std::string& path) {
   const std::string directory = directory_of(path);
   struct stat owner{};
   if (stat(directory.c_str(), &owner) != 0) {
-    return make_system_error(errno, absl::StrCat("looking at the bus directory ", directory));
+    return make_system_error(errno, absl::StrCat("checking the bus directory ", directory));
   }
   if (listener->uid == owner.st_uid || listener->uid == 0) return absl::OkStatus();
   return make_error(Errc::kNotPermitted,

@@ -96,7 +96,7 @@ absl::StatusOr<TopTerminal> TopTerminal::open() {
   // initscr() would end the process.
   if (newterm(nullptr, stdout, stdin) == nullptr) {
     return make_error(Errc::kUnsupported,
-                      "the terminal is of no kind that is known here: set TERM, or use --once");
+                      "the type of this terminal is unknown. Set TERM, or use --once");
   }
   TopTerminal terminal;
   terminal.has_unicode_ = std::string_view(nl_langinfo(CODESET)) == "UTF-8";

@@ -58,7 +58,7 @@ absl::StatusOr<HttpListener> listen_at(const ListenAddress& listen_address) {
     bytes = sizeof *v6;
   } else {
     return make_error(Errc::kInvalidArgument,
-                      absl::StrCat(listen_address.address, " is no IP address"));
+                      absl::StrCat(listen_address.address, " is not an IP address"));
   }
   const std::string what =
       absl::StrCat("listening on ", listen_address.address, " port ", listen_address.port);

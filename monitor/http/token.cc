@@ -39,7 +39,8 @@ absl::StatusOr<std::string> read_token(const std::string& path) {
     return make_system_error(errno, absl::StrCat("token file ", path));
   }
   if (!S_ISREG(status.st_mode)) {
-    return make_error(Errc::kNotALapwingFile, absl::StrCat("token file ", path, " is no file"));
+    return make_error(Errc::kNotALapwingFile,
+                      absl::StrCat("token file ", path, " is not a regular file"));
   }
   if (status.st_uid != geteuid()) {
     return make_error(Errc::kNotPermitted,

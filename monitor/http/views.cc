@@ -33,9 +33,10 @@ absl::Status Views::check_room(const std::string& directory, const std::string& 
     return now_ns >= after_ns(ending.second.since_ns, kViewEndNs);
   });
   if (static_cast<std::size_t>(hangs) >= kViewsEndingMax) {
-    return make_error(Errc::kLimit, absl::StrCat(kViewsEndingMax,
-                                                 " views do not end: a file system of their buses "
-                                                 "does not answer"));
+    return make_error(
+        Errc::kLimit,
+        absl::StrCat(kViewsEndingMax,
+                     " views have not ended: a file system of their buses does not respond"));
   }
   const auto wanted = [](const auto& view) { return view.second.is_wanted(); };
   if (views_.size() < kViewsMax || !std::ranges::all_of(views_, wanted)) return absl::OkStatus();

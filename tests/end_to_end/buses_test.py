@@ -108,7 +108,7 @@ class Health(BusesTest):
     def test_a_bus_is_well_while_its_publisher_runs(self):
         publisher = self.publish()
         said = self.health(expect=DONE)
-        self.assertEqual(said, f"well: running, head {RECORDS}, 0 subscribers\n")
+        self.assertEqual(said, f"healthy: running, head {RECORDS}, 0 subscribers\n")
         publisher.signal(signal.SIGSTOP)
         self.assertIn("is stopped", self.health(expect=GONE))
         publisher.signal(signal.SIGCONT)
@@ -120,7 +120,8 @@ class Health(BusesTest):
 
     def test_a_bus_that_was_closed_has_no_publisher(self):
         self.assertEqual(self.publish().stop(), DONE)
-        self.assertEqual(self.health(expect=GONE), "lapwing: ill: no publisher: the bus is closed\n")
+        self.assertEqual(self.health(expect=GONE),
+                         "lapwing: unhealthy: no publisher: the bus is closed\n")
 
     def test_a_bus_whose_ring_is_not_here_is_not_called_closed(self):
         publisher = self.publish()
@@ -139,8 +140,9 @@ class Health(BusesTest):
         control.unlink()
         why = (f"the publisher (pid {publisher.pid}) runs, but its control socket {control} is gone."
                " Restart the publisher, unless it has just started.\n")
-        self.assertEqual(self.health(expect=GONE), f"lapwing: ill: {why}")
-        self.assertEqual(self.health("--ignore-subscribers", expect=GONE), f"lapwing: ill: {why}")
+        self.assertEqual(self.health(expect=GONE), f"lapwing: unhealthy: {why}")
+        self.assertEqual(self.health("--ignore-subscribers", expect=GONE),
+                         f"lapwing: unhealthy: {why}")
         top = self.run_to_end("top", "top", "--once", expect=GONE)
         self.assertEqual(top.err(), f"lapwing: {why}")
         self.assertIn("no answer", top.out())
@@ -189,7 +191,7 @@ class Health(BusesTest):
         resource.prlimit(publisher.pid, resource.RLIMIT_FSIZE, (1, 1))
         self.until("the journal has failed", lambda: self.info()["ring"]["journal"] == "failed")
         said = self.health(expect=JOURNAL_FAILED)
-        self.assertIn("ill: the journal has failed (errno 27)", said)
+        self.assertIn("unhealthy: the journal has failed (errno 27)", said)
 
     def test_a_duration_that_is_none_is_refused(self):
         self.health("--max-delay", "soon", expect=USAGE)

@@ -127,8 +127,8 @@ class Config(harness.ProgramTest):
 
     def test_a_file_names_no_other(self):
         self.refused(self.publisher_config("config = \"other.toml\"\n"), "`config`",
-                     "command line alone")
-        self.refused(self.publisher_config("help = true\n"), "`help`", "command line alone")
+                     "only on the command line")
+        self.refused(self.publisher_config("help = true\n"), "`help`", "only on the command line")
 
     def test_a_required_option_may_stand_in_it_and_nowhere_else_is_it_missing(self):
         path = self.config(f'bus = "{self.bus}"\n')

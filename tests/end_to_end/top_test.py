@@ -240,7 +240,7 @@ class Terminal(TopTest):
 
     def test_an_unknown_terminal_is_said(self):
         process = self.open("--interval", "1s", TERM="no-such-terminal")
-        process.expect("set TERM, or use --once")
+        process.expect("Set TERM, or use --once")
         process.expect(pexpect.EOF)
         process.close()
         self.assertEqual(process.exitstatus, OTHER)
