@@ -183,7 +183,7 @@ absl::Status check_channel_geometry(std::uint64_t capacity, std::uint64_t messag
     return make_error(
         Errc::kInvalidArgument,
         absl::StrCat("a channel's capacity of ", capacity,
-                     " bytes is not valid; it must be a power of two from ", kChannelCapacityMin,
+                     " bytes is not valid. It must be a power of two from ", kChannelCapacityMin,
                      " to ", kChannelCapacityMax, ", and at least ", needed,
                      " for messages of up to ", message_bytes_max, " bytes"));
   }

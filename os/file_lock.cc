@@ -26,7 +26,7 @@ constexpr std::chrono::milliseconds kHolderLookInterval{50};
 
 absl::Status not_a_lock(const std::string& path) {
   return make_error(Errc::kNotALapwingFile,
-                    absl::StrCat(path, " is not a lock file of ours; move it away"));
+                    absl::StrCat(path, " is not a lock file of Lapwing; move it away"));
 }
 
 absl::StatusOr<UniqueFd> open_lock(const std::string& path, bool own_file_only) {
@@ -107,8 +107,7 @@ absl::StatusOr<LockFile> take_lock_file(const std::string& path, const LockFileO
     if (*named) return LockFile{*std::move(fd), *std::move(file), true};
     // Removed meanwhile: it keeps nobody out.
   }
-  return make_error(Errc::kInUse,
-                    absl::StrCat("another process removes ", path, " again and again"));
+  return make_error(Errc::kInUse, absl::StrCat("another process removes ", path, " repeatedly"));
 }
 
 int lock_whole_file(int fd) {
@@ -136,7 +135,7 @@ void unlock_whole_file(int fd) {
 absl::StatusOr<bool> is_whole_file_locked(int fd, const std::string& path) {
   struct flock whole = whole_file(F_RDLCK);  // only a write lock is in its way
   if (::fcntl(fd, F_OFD_GETLK, &whole) == 0) return whole.l_type != F_UNLCK;
-  return make_system_error(errno, absl::StrCat("asking who holds ", path));
+  return make_system_error(errno, absl::StrCat("finding the holder of ", path));
 }
 
 }  // namespace lapwing

@@ -60,9 +60,9 @@ absl::StatusOr<FrameType> check_frame(const Packet& packet, FrameLengths length_
   const FrameLength length = length_of(header.type);
   if (packet.size < length.min || packet.size > length.max || header.length != packet.size) {
     return make_error(Errc::kProtocol,
-                      absl::StrCat("a frame of type ", static_cast<int>(header.type), " came with ",
-                                   packet.size, " bytes and says ", header.length, "; it has ",
-                                   length.min, " to ", length.max));
+                      absl::StrCat("a frame of type ", static_cast<int>(header.type), " has ",
+                                   packet.size, " bytes and a length field of ", header.length,
+                                   "; valid lengths are ", length.min, " to ", length.max));
   }
   return header.type;
 }

@@ -30,8 +30,9 @@ absl::StatusOr<std::uint64_t> huge_bytes_at(const void* address, const std::stri
     std::uint64_t kib = 0;
     if (std::sscanf(line.c_str(), "ShmemPmdMapped: %" SCNu64 " kB", &kib) == 1) return kib * 1024;
   }
-  return make_error(Errc::kUnsupported, absl::StrCat("/proc/self/smaps does not say whether ", what,
-                                                     " has huge pages; leave huge pages off"));
+  return make_error(Errc::kUnsupported,
+                    absl::StrCat("/proc/self/smaps does not show whether ", what,
+                                 " has huge pages; leave huge pages off"));
 }
 
 #if !defined(MADV_COLLAPSE)
@@ -56,7 +57,7 @@ absl::Status request_huge_pages(boost::interprocess::mapped_region& region,
   if (region.get_size() < kHugePageBytes) {
     return make_error(Errc::kUnsupported,
                       absl::StrCat(use.what, " has ", region.get_size(),
-                                   " bytes, no room for a huge page; ", use.enlarge));
+                                   " bytes, too few for a huge page; ", use.enlarge));
   }
   if (madvise(region.get_address(), region.get_size(), MADV_HUGEPAGE) == 0) return absl::OkStatus();
   return make_error(Errc::kUnsupported, absl::StrCat("this kernel has no huge pages for ", use.what,

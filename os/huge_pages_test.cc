@@ -47,7 +47,7 @@ TEST_CASE("Memory smaller than a huge page is refused in the words of its owner"
   const absl::Status status = request_huge_pages(region, kTestMemory);
   CHECK(errc_of(status) == Errc::kUnsupported);
   CHECK(status.message() ==
-        "the test's memory has 2093056 bytes, no room for a huge page; use a larger one");
+        "the test's memory has 2093056 bytes, too few for a huge page; use a larger one");
 }
 
 TEST_CASE("Memory whose pages are small is found out, with the switch to turn") {

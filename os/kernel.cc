@@ -104,7 +104,7 @@ void membarrier_private() {
 absl::Status register_membarrier_global() {
   if (membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0) return absl::OkStatus();
   return make_error(Errc::kUnsupported,
-                    "membarrier(GLOBAL_EXPEDITED) is refused by this kernel or container; it takes "
+                    "membarrier(GLOBAL_EXPEDITED) is refused by this kernel or container; it needs "
                     "Linux 4.16 or newer and a seccomp profile that allows membarrier");
 }
 

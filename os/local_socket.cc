@@ -106,7 +106,7 @@ absl::Status clear_stale_socket(const SocketAddress& address, const std::string&
   struct stat found{};
   if (lstat(address.path(), &found) != 0) {
     if (errno == ENOENT) return absl::OkStatus();
-    return make_system_error(errno, absl::StrCat("looking at ", path));
+    return make_system_error(errno, absl::StrCat("checking ", path));
   }
   if (!S_ISSOCK(found.st_mode)) return not_a_socket(path, kind);
   const absl::StatusOr<int> answer = probe(address, kind);
@@ -134,8 +134,8 @@ absl::StatusOr<UniqueFd> make_listening_socket(const SocketKind& kind) {
   // A connection has it from the listener, by the kernel's release as of connecting or accepting.
   const int on = kind.passes_credentials ? 1 : 0;
   if (setsockopt(fd->get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) {
-    return make_system_error(
-        errno, absl::StrCat("asking for the credentials of a ", kind.name, "'s packets"));
+    return make_system_error(errno,
+                             absl::StrCat("enabling credentials for a ", kind.name, "'s packets"));
   }
   // The mode of an unbound socket is the mode that bind gives its name, less the umask: unlike a
   // changed umask this concerns no other thread.
@@ -186,7 +186,7 @@ absl::Status connect_error(int error, const std::string& path, const SocketKind&
                                      kind.name, "; start one there"));
     case ECONNREFUSED:
       return make_error(kind.listener_gone,
-                        absl::StrCat("nobody listens on ", path, ": the ", kind.listener,
+                        absl::StrCat("no process listens on ", path, ": the ", kind.listener,
                                      " has ended (start it again) or is about to listen (try "
                                      "again)"));
     case EPROTOTYPE:
@@ -264,7 +264,7 @@ absl::StatusOr<PeerCredentials> peer_credentials(int fd) {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
-    return make_system_error(errno, "asking who is at the other end of a socket");
+    return make_system_error(errno, "reading the peer credentials of a socket");
   }
   return PeerCredentials{peer.pid, peer.uid, peer.gid};
 }

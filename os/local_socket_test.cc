@@ -335,7 +335,7 @@ TEST_CASE("Messages are in the words of the socket's kind") {
           "a process is listening on " + path + "; stop that listener or choose another place");
   }
   CHECK(connect_message() ==
-        "nobody listens on " + path +
+        "no process listens on " + path +
             ": the listener has ended (start it again) or is about to listen (try again)");
 }
 

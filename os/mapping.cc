@@ -59,7 +59,7 @@ absl::StatusOr<bip::mapped_region> map_file(int fd, MapAccess access, std::uint6
                              absl::StrCat("mapping ", bytes, " bytes of ", path));
   }
   if (madvise(region.get_address(), region.get_size(), MADV_DONTFORK) != 0) {
-    return make_system_error(errno, absl::StrCat("keeping the mapping of ", path, " from forks"));
+    return make_system_error(errno, absl::StrCat("excluding the mapping of ", path, " from forks"));
   }
   return region;
 }
@@ -78,7 +78,7 @@ absl::StatusOr<Pages> Pages::make(void* place, int file, int protection, int fla
   void* const mapping = ::mmap(place, mapped_bytes, protection, MAP_PRIVATE | flags, file, 0);
   if (mapping == MAP_FAILED) {
     if (place != nullptr) ::munmap(place, mapped_bytes);
-    return make_error(Errc::kLimit, absl::StrCat("no room in memory for ", bytes,
+    return make_error(Errc::kLimit, absl::StrCat("not enough memory for ", bytes,
                                                  " bytes; free some, or raise this process's "
                                                  "limit (ulimit -v)"));
   }

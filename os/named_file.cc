@@ -15,7 +15,7 @@ namespace lapwing {
 absl::StatusOr<NamedFile> NamedFile::of(int fd, std::string path) {
   struct stat found{};
   if (fstat(fd, &found) != 0) {
-    return make_system_error(errno, absl::StrCat("looking at ", path));
+    return make_system_error(errno, absl::StrCat("checking ", path));
   }
   return NamedFile(std::move(path), found.st_dev, found.st_ino);
 }
@@ -23,7 +23,7 @@ absl::StatusOr<NamedFile> NamedFile::of(int fd, std::string path) {
 absl::StatusOr<NamedFile> NamedFile::at(std::string path) {
   struct stat found{};
   if (lstat(path.c_str(), &found) != 0) {
-    return make_system_error(errno, absl::StrCat("looking at ", path));
+    return make_system_error(errno, absl::StrCat("checking ", path));
   }
   return NamedFile(std::move(path), found.st_dev, found.st_ino);
 }
@@ -34,7 +34,7 @@ absl::StatusOr<bool> NamedFile::is_named() const {
     return found.st_dev == device_ && found.st_ino == inode_;
   }
   if (errno == ENOENT) return false;
-  return make_system_error(errno, absl::StrCat("looking at ", path_));
+  return make_system_error(errno, absl::StrCat("checking ", path_));
 }
 
 absl::Status NamedFile::unlink() const {

@@ -96,13 +96,13 @@ absl::Status require_numa_node(const boost::interprocess::mapped_region& region,
     int found = -1;
     const char* const page = static_cast<const char*>(region.get_address()) + offset;
     if (node_of(page, &found) != 0) {
-      return policy_error(errno, "asking on which NUMA node memory is", node);
+      return policy_error(errno, "querying the NUMA node of memory", node);
     }
     if (found == node) continue;
     return make_error(Errc::kUnsupported,
                       absl::StrCat("byte ", offset, " of ", region.get_size(), " is on NUMA node ",
                                    found, " although node ", node,
-                                   " was asked for; free memory on that node, or leave "
+                                   " was requested; free memory on that node, or leave "
                                    "the NUMA node off"));
   }
   return absl::OkStatus();

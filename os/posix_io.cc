@@ -313,7 +313,7 @@ absl::StatusOr<bool> PosixDisk::exists(const std::string& path) {
   };
   if (at_place(anchors_, path, look) == 0) return true;
   if (errno == ENOENT) return false;
-  return make_system_error(errno, absl::StrCat("cannot look for ", path));
+  return make_system_error(errno, absl::StrCat("cannot find ", path));
 }
 
 absl::StatusOr<std::uint64_t> PosixDisk::free_bytes(const std::string& path) {
@@ -323,7 +323,7 @@ absl::StatusOr<std::uint64_t> PosixDisk::free_bytes(const std::string& path) {
   const UniqueFd place = UniqueFd::opened_by([&] { return at_place(anchors_, path, open_path); });
   struct statvfs status;
   if (!place.valid() || retry_on_eintr([&] { return ::fstatvfs(place.get(), &status); }) != 0) {
-    return make_system_error(errno, absl::StrCat("cannot ask for the free space of ", path));
+    return make_system_error(errno, absl::StrCat("cannot query the free space of ", path));
   }
   return std::uint64_t{status.f_bavail} * status.f_frsize;
 }
@@ -342,7 +342,7 @@ absl::StatusOr<bool> PosixDisk::names(const std::string& path, FileHandle file) 
   }
   const bool missing = errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
   if (missing) return false;
-  return make_system_error(errno, absl::StrCat("cannot look for ", path));
+  return make_system_error(errno, absl::StrCat("cannot find ", path));
 }
 
 PosixWriteQueue::PosixWriteQueue(const std::string& reason)

@@ -49,22 +49,21 @@ absl::Status refuse(const std::string& why) {
 absl::Status check_members(const ThreadPlacement& placement) {
   const PolicyName* const policy = find_policy(placement.policy);
   if (policy == nullptr && placement.policy != SchedulingPolicy::kInherit) {
-    return refuse("threads.policy is none of the scheduling policies");
+    return refuse("threads.policy is not a scheduling policy");
   }
   if (placement.nice && (*placement.nice < kNiceMin || *placement.nice > kNiceMax)) {
     return refuse(absl::StrCat("threads.nice (--thread-nice) is ", *placement.nice, ": give ",
                                kNiceMin, " to ", kNiceMax));
   }
   if (placement.nice && policy != nullptr && !policy->goes_by_nice) {
-    return refuse(absl::StrCat("threads.nice (--thread-nice) is given, and the policy ",
-                               policy->name, " does not go by it; leave one of them out"));
+    return refuse(absl::StrCat("threads.nice (--thread-nice) is set, but the policy ", policy->name,
+                               " does not use it. Remove one of them"));
   }
   const bool is_real_time = policy != nullptr && policy->is_real_time;
   if (!is_real_time && placement.priority != 0) {
     return refuse(
-        "threads.priority (--thread-priority) is given, and only the policies fifo and rr go by "
-        "it; "
-        "choose one of them, or leave it out");
+        "threads.priority (--thread-priority) is set, but only the policies fifo and rr use it. "
+        "Choose one of them, or remove it");
   }
   const bool in_bounds = placement.priority >= kPriorityMin && placement.priority <= kPriorityMax;
   if (is_real_time && !in_bounds) {
@@ -92,7 +91,7 @@ std::string allowed_at_all() {
 absl::Status refuse_cpu(unsigned cpu) {
   return refuse(
       absl::StrCat("threads.cpus (--thread-cpus) names processor ", cpu,
-                   ", and this process may use ", allowed_at_all(),
+                   ", but this process may only use ", allowed_at_all(),
                    "; name some of those, or, if the machine has it, add it to the cpuset "
                    "of the process's cgroup"));
 }
@@ -130,8 +129,8 @@ absl::Status set_policy(const ThreadPlacement& placement) {
                 " needs CAP_SYS_NICE, or a limit (ulimit -r) of at least that, and a cgroup "
                 "with time for real-time threads; grant it, or choose another policy")
           : absl::StrCat(what,
-                         " is refused to threads of the policy that this one has; grant "
-                         "CAP_SYS_NICE, or choose another policy"));
+                         " is refused to a thread with its present policy; grant CAP_SYS_NICE, or "
+                         "choose another policy"));
 }
 
 absl::Status set_nice(const ThreadPlacement& placement) {

@@ -92,10 +92,10 @@ absl::Status UringWriteQueue::place_workers(const std::vector<unsigned>& cpus) {
   const absl::Status why = make_system_error(-placed, "IORING_REGISTER_IOWQ_AFF");
   return make_error(
       Errc::kUnsupported,
-      absl::StrCat(
-          "threads.cpus (--thread-cpus) cannot hold for the workers of io_uring: ", why.message(),
-          "; it needs Linux 5.14, and a container may refuse it: allow io_uring_register "
-          "there, or leave the processors out"));
+      absl::StrCat("threads.cpus (--thread-cpus) cannot be applied to the workers of io_uring: ",
+                   why.message(),
+                   ". This needs Linux 5.14 or newer, and a container may refuse it: allow "
+                   "io_uring_register there, or remove threads.cpus"));
 }
 
 // The kernel knows a thread's workers once the thread has submitted something. 0 or -errno.

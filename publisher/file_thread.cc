@@ -145,12 +145,13 @@ void FileThread::tell_counts() {
 void FileThread::tell_condition(const JournalCondition& condition) {
   state_told_ = condition.state;
   store_journal_condition(*words_, condition);
-  hooks_.log(log_entry(LogEvent::kJournalFailed,
-                       absl::StrCat("journal ended: ", archiver_->failure().message(),
-                                    "; durable stays at ", archiver_->durable(),
-                                    stop_on_failure_ ? "; publishing stops" : "; live goes on"),
-                       {{"durable", archiver_->durable()},
-                        {"errno", static_cast<std::uint64_t>(condition.sys_errno)}}));
+  hooks_.log(log_entry(
+      LogEvent::kJournalFailed,
+      absl::StrCat("journal ended: ", archiver_->failure().message(), "; durable stays at ",
+                   archiver_->durable(),
+                   stop_on_failure_ ? "; publishing stops" : "; live publishing continues"),
+      {{"durable", archiver_->durable()},
+       {"errno", static_cast<std::uint64_t>(condition.sys_errno)}}));
   if (stop_on_failure_) gate_.end();
   sleeper_.demand_attention();
   hooks_.on_progress();
@@ -171,12 +172,13 @@ void FileThread::warn_of_lag(Sequence head) {
   const std::uint64_t now = monotonic_ns();
   if (warned_ns_ != 0 && now - warned_ns_ < kWarnIntervalNs) return;
   warned_ns_ = now;
-  hooks_.log(log_entry(LogEvent::kJournalLagging,
-                       absl::StrCat("the journal is ", head - archived,
-                                    " records behind, more than half the ring (", capacity_,
-                                    " slots): the disk is too slow for this rate; a larger "
-                                    "--capacity rides out bursts"),
-                       {{"behind", head - archived}, {"capacity", capacity_}}));
+  hooks_.log(log_entry(
+      LogEvent::kJournalLagging,
+      absl::StrCat(
+          "the journal is ", head - archived, " records behind, more than half the ring (",
+          capacity_,
+          " slots): the disk is too slow for this rate. Increase --capacity to absorb bursts"),
+      {{"behind", head - archived}, {"capacity", capacity_}}));
 }
 
 // Sleeps until the next look. Idle, with nothing left to do, it sleeps until it is woken.

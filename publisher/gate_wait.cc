@@ -54,8 +54,7 @@ bool GateWait::admit(Sequence n, Deadline deadline) {
   if (is_waiting()) return refuse(overlap());
   if (n > kPublishedMax) {
     end(make_error(Errc::kLimit, absl::StrCat("sequence ", kPublishedMax,
-                                              " is the last that a bus can have: begin "
-                                              "another bus")));
+                                              " is the last one of a bus: start another bus")));
   }
   if (!status_.ok()) return refuse(status_);
   path_.limit = gate_limit();
@@ -117,7 +116,8 @@ absl::Status GateWait::wait_on_disk(absl::FunctionRef<bool()> is_met, Deadline d
 
 absl::Status GateWait::flush(Deadline deadline) {
   if (file_thread_ == nullptr) {
-    return make_error(Errc::kNoJournal, "this bus keeps no journal: nothing can be made durable");
+    return make_error(Errc::kNoJournal,
+                      "this bus keeps no journal: records cannot be made durable");
   }
   if (is_waiting()) return overlap();
   file_thread_->request_flush(FileThread::Asker::kPublishingThread, path_.head);

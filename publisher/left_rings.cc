@@ -88,7 +88,7 @@ absl::StatusOr<std::optional<OpenRing>> LeftRings::find(const std::string& path)
         absl::StrCat("the ring file ", candidate, " belongs to ",
                      foreign ? absl::StrCat("user ", *foreign)
                              : "another directory, of which this one is a copy",
-                     ": it is left alone, and this journal goes on without a ring"),
+                     ": it is ignored, and this journal continues without a ring"),
         candidate);
   }
   return std::nullopt;
@@ -99,8 +99,8 @@ absl::StatusOr<std::optional<RingImage>> LeftRings::open(const std::string& path
   if (!may_be_a_ring(path)) {
     log(LogEvent::kRingForeign,
         absl::StrCat("`sessions` gives ", path,
-                     " as the ring of its last session, and no ring is called so: it is left "
-                     "alone, and this journal goes on without a ring"),
+                     " as the ring of its last session, which is not a name of a ring: it is "
+                     "ignored, and this journal continues without a ring"),
         path);
     return std::nullopt;
   }

@@ -184,7 +184,7 @@ TEST_CASE("A file that `sessions` calls the ring and that is none is left as it 
     craft_journal(options, session, victim);
     const Start started = start(options);
     CHECK(started.status.ok());
-    CHECK(started.says("no ring is called so"));
+    CHECK(started.says("is not a name of a ring"));
     CHECK(content_of(victim) == "ten years");
   }
   SECTION("called as a ring is") {
@@ -228,7 +228,7 @@ TEST_CASE("A ring that another user has put in the place of ours is left alone")
   const Start started = start(options);
   REQUIRE(started.status.ok());
   CHECK(started.how == Settlement::kCut);
-  CHECK(started.says("belongs to user 61231: it is left alone"));
+  CHECK(started.says("belongs to user 61231: it is ignored"));
   CHECK(std::filesystem::exists(ring));
 }
 

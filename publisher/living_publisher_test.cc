@@ -176,7 +176,7 @@ TEST_CASE("A publisher whose lock files were removed makes them again, and says 
   for (const std::string& lock : lock_files(options)) {
     INFO(lock);
     std::filesystem::remove(lock);
-    REQUIRE(lines.come_to_say("the lock " + lock + " was removed by somebody and is made again"));
+    REQUIRE(lines.come_to_say("the lock " + lock + " was removed, and was created again"));
     CHECK(errc_of(ExclusiveLock::take(lock, 0).status()) == Errc::kInUse);
   }
 }
@@ -218,7 +218,7 @@ TEST_CASE("A lock that another process put in the place of ours is told, and tak
   }
   REQUIRE(lines.come_to_say("cannot be made again: " + path + " is held by"));
   others = absl::UnavailableError("it has ended");
-  CHECK(lines.come_to_say("the lock " + path + " was removed by somebody and is made again"));
+  CHECK(lines.come_to_say("the lock " + path + " was removed, and was created again"));
 }
 
 }  // namespace lapwing

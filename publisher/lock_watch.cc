@@ -38,19 +38,18 @@ void LockWatch::take_again(ExclusiveLock& lock) {
   if (taken.ok()) {
     lock = *std::move(taken);
     others_.erase(path);
-    log_(log_entry(
-        LogEvent::kLockRemoved,
-        absl::StrCat("the lock ", path,
-                     " was removed by somebody and is made again: keep cleaners away from it"),
-        {{"path", path}}));
+    log_(
+        log_entry(LogEvent::kLockRemoved,
+                  absl::StrCat("the lock ", path,
+                               " was removed, and was created again. Exclude it from cleanup jobs"),
+                  {{"path", path}}));
     return;
   }
   if (!others_.insert(path).second) return;
-  log_(log_entry(
-      LogEvent::kLockRemoved,
-      absl::StrCat("the lock ", path, " was removed by somebody, and cannot be made again: ",
-                   std::string(taken.status().message())),
-      {{"path", path}}));
+  log_(log_entry(LogEvent::kLockRemoved,
+                 absl::StrCat("the lock ", path, " was removed, and cannot be created again: ",
+                              std::string(taken.status().message())),
+                 {{"path", path}}));
 }
 
 }  // namespace lapwing

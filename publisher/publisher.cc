@@ -206,8 +206,8 @@ Errc Publisher::State::why_not_published() const {
 [[gnu::noinline]] Sequence Publisher::State::refuse_size(std::size_t bytes) {
   waits.refuse(make_error(
       Errc::kRecordSize,
-      absl::StrCat(bytes, " bytes were to be published, and records of this bus have ",
-                   writer.record_bytes(), ": nothing of them was; publish whole records")));
+      absl::StrCat(bytes, " bytes cannot be published: records of this bus have ",
+                   writer.record_bytes(), ". Publish whole records; nothing was published")));
   return kNoSequence;
 }
 

@@ -95,9 +95,10 @@ absl::Status settle_records(PublisherOptions& options) {
 
 absl::Status check_sizes(const PublisherOptions& options) {
   if (options.record_bytes < kRecordBytesMin || options.record_bytes > kRecordBytesMax) {
-    return make_error(Errc::kRecordSize,
-                      absl::StrCat("records of ", options.record_bytes, " bytes: a bus carries ",
-                                   kRecordBytesMin, " to ", kRecordBytesMax, " bytes"));
+    return make_error(
+        Errc::kRecordSize,
+        absl::StrCat("records of ", options.record_bytes, " bytes are not supported: use ",
+                     kRecordBytesMin, " to ", kRecordBytesMax, " bytes"));
   }
   if (options.segment_bytes < kSegmentSlotBytesMin ||
       options.segment_bytes > kSegmentSlotBytesMax || !std::has_single_bit(options.segment_bytes)) {
@@ -122,8 +123,8 @@ absl::Status check_together(const PublisherOptions& options) {
   }
   if (options.resume && options.source_offset != 0) {
     return make_error(Errc::kInvalidArgument,
-                      "source_offset and resume are both given: with resume the journal says which "
-                      "record of the source comes first; leave one of them out");
+                      "source_offset and resume are both set, but with resume the journal "
+                      "determines the first record of the source. Remove one of them");
   }
   if (options.journal) return absl::OkStatus();
   for (const JournalOption& option : kJournalOptions) {

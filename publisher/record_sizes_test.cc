@@ -131,7 +131,7 @@ TEST_CASE("A record of another size is refused, and changes nothing") {
     CHECK(publisher->status().ok());
     CHECK(errc_of(publisher->last_error()) == Errc::kRecordSize);
     CHECK_THAT(std::string(publisher->last_error().message()),
-               Catch::Contains(std::to_string(bytes) + " bytes were to be published"));
+               Catch::Contains(std::to_string(bytes) + " bytes cannot be published"));
   }
   CHECK(!publisher->publish({}).ok());
   for (const std::size_t bytes : {std::size_t{1}, right - 1, right + 1, 3 * right - 1}) {

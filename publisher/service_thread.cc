@@ -121,12 +121,11 @@ void ServiceThread::beat(std::uint64_t now_ns) {
   name_lost_ = true;
   publisher_->log(log_entry(
       LogEvent::kRingDeleted,
-      absl::StrCat("the ring file ", ring_->path(),
-                   " was deleted by somebody: attached subscribers go on, new ones cannot "
-                   "attach, and a kill would "
-                   "lose what is not archived; restart the publisher, and keep its files (a "
-                   "systemd user may need "
-                   "RemoveIPC=no or `loginctl enable-linger`, or a --ring-dir of its own)"),
+      absl::StrCat(
+          "the ring file ", ring_->path(),
+          " was deleted: attached subscribers continue, new ones cannot attach, and a kill would "
+          "lose the records that are not archived. Restart the publisher, and protect its files: a "
+          "systemd user may need RemoveIPC=no, `loginctl enable-linger` or its own --ring-dir"),
       {{"path", ring_->path()}}));
 }
 

@@ -41,7 +41,7 @@ absl::Status SessionCloser::remove_names() {
     control_.log(log_entry(
         LogEvent::kRingStays,
         absl::StrCat("the ring file ", ring,
-                     " stays: it alone says how this session ended; the next start reads it"),
+                     " is kept: only it records how this session ended. The next start reads it"),
         {{"path", ring}}));
     return absl::OkStatus();
   }

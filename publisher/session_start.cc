@@ -54,9 +54,10 @@ JournalFiles files_of(const SettledBus& bus) {
 
 absl::Status check_length(const std::string& what, const std::string& path, std::size_t bytes_max) {
   if (path.size() <= bytes_max) return absl::OkStatus();
-  return make_error(Errc::kPathTooLong,
-                    absl::StrCat(what, " ", path, " has ", path.size(), " bytes, more than the ",
-                                 bytes_max, " that others can be told: choose a shorter one"));
+  return make_error(
+      Errc::kPathTooLong,
+      absl::StrCat(what, " ", path, " has ", path.size(), " bytes, more than the ", bytes_max,
+                   " that messages to other processes can hold. Choose a shorter one"));
 }
 
 // Makes a directory and syncs its name: a power cut that removes the name removes what is durable in

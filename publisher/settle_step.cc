@@ -114,19 +114,18 @@ absl::StatusOr<Schema> continue_schema(const SettledBus& bus, std::uint64_t hash
   absl::StatusOr<Schema> kept = read_kept_schema(*bus.disk, root, hash);
   if (errc_of(kept.status()) == Errc::kUnsupported) return kept.status();
   if (!kept.ok()) {
-    return make_error(
-        Errc::kDamaged,
-        absl::StrCat("the journal ", root, " does not say any more what its records are: ",
-                     kept.status().message(), "; restore that file, or move the journal away"));
+    return make_error(Errc::kDamaged,
+                      absl::StrCat("the journal ", root,
+                                   " no longer describes its records: ", kept.status().message(),
+                                   "; restore that file, or move the journal away"));
   }
   if (!given) return kept;
   const std::string why = mismatch(*kept, *given);
   if (why.empty()) return *given;
-  return make_error(
-      Errc::kRecordSize,
-      absl::StrCat("the journal ", root, " holds ", kept->name, " version ", kept->version,
-                   ", and the new description does not go on with it: ", why,
-                   "; use another bus directory, or move the old journal away"));
+  return make_error(Errc::kRecordSize,
+                    absl::StrCat("the journal ", root, " holds ", kept->name, " version ",
+                                 kept->version, ", which the new description does not continue: ",
+                                 why, "; use another bus directory, or move the old journal away"));
 }
 
 // A journal that continues keeps its records' schema and size, and its segments' size.
@@ -140,10 +139,10 @@ absl::Status continue_journal(SettledBus& bus) {
     return make_error(
         Errc::kRecordSize,
         absl::StrCat("the journal ", bus.places.journal_root(), " holds records of ",
-                     geometry->record_bytes, " bytes, schema ", schema, ", but the feed brings ",
-                     options.record_bytes, " bytes, schema ", options.schema_name,
-                     ": use another bus directory for this feed, or move the old "
-                     "journal away"));
+                     geometry->record_bytes, " bytes, schema ", schema,
+                     ". The feed has records of ", options.record_bytes, " bytes, schema ",
+                     options.schema_name,
+                     ". Use another bus directory for this feed, or move the old journal away"));
   }
   bus.begin.journal_id = bus.settled.journal_id;
   bus.begin.segment_slots = geometry->segment_slots;
@@ -177,8 +176,8 @@ absl::Status settle_journal(SettledBus& bus) {
   if (bus.settled.next > kSequenceMax) {
     return make_error(
         Errc::kLimit,
-        absl::StrCat("the journal ", root, " has come to the last sequence that there is, ",
-                     kSequenceMax, ": use another bus directory, or move the journal away"));
+        absl::StrCat("the journal ", root, " has reached the last sequence, ", kSequenceMax,
+                     ": use another bus directory, or move the journal away"));
   }
   return forget_empty_sessions(*bus.disk, root, *bus.sessions);
 }

@@ -56,13 +56,12 @@ absl::Status check_ownership(const std::string& directory, const struct stat& in
 absl::Status check_group(const std::string& directory, const struct stat& info, unsigned group) {
   const bool readable = (info.st_mode & kGroupReads) == kGroupReads;
   if (info.st_gid == group && readable) return absl::OkStatus();
-  return make_error(
-      Errc::kNotPermitted,
-      absl::StrFormat("group %u cannot read %s (group %u, mode %04o), and Lapwing does not change "
-                      "a directory that was there before: run `chgrp -R %u %s && chmod -R g+rX "
-                      "%s`, or name a directory that does not exist yet",
-                      group, directory, info.st_gid, info.st_mode & 07777, group, directory,
-                      directory));
+  return make_error(Errc::kNotPermitted,
+                    absl::StrFormat("group %u cannot read %s (group %u, mode %04o). Lapwing does "
+                                    "not change existing directories. Run `chgrp -R %u %s && chmod "
+                                    "-R g+rX %s`, or name a directory that does not exist yet",
+                                    group, directory, info.st_gid, info.st_mode & 07777, group,
+                                    directory, directory));
 }
 
 UniqueFd open_directory(const std::string& directory) {
@@ -125,8 +124,8 @@ absl::Status check_content(const std::string& directory, DirectoryUse use) {
   }
   if (stranger.empty()) return absl::OkStatus();
   return make_error(Errc::kNotALapwingFile,
-                    absl::StrCat(directory, " holds other files (", stranger, ", for one) and no ",
-                                 use == DirectoryUse::kBus ? "bus" : "journal",
+                    absl::StrCat(directory, " contains other files (such as ", stranger,
+                                 ") and no ", use == DirectoryUse::kBus ? "bus" : "journal",
                                  ": name a directory that is empty or does not exist yet"));
 }
 
@@ -187,7 +186,7 @@ absl::StatusOr<BusDescription> parse_description(const std::string& path, const 
   if (!take(object, "abi", abi)) return damaged("`abi` is missing");
   if (abi != kAbiVersion) {
     return make_error(Errc::kAbiMismatch,
-                      absl::StrCat(path, ": the publisher speaks ABI ", abi, ", this program ",
+                      absl::StrCat(path, ": the publisher uses ABI ", abi, ", this program ",
                                    kAbiVersion, "; use the same release on both sides"));
   }
   BusDescription bus;

@@ -23,7 +23,7 @@ absl::StatusOr<Attachment> Attachment::to_publisher(ControlClient control,
   absl::StatusOr<RingMap> map =
       is_ring_path(ring_path, welcome.session_id)
           ? RingMap::attach(ring_path)
-          : make_error(Errc::kNotFound, absl::StrCat(ring_path, " is no ring's path"));
+          : make_error(Errc::kNotFound, absl::StrCat(ring_path, " is not the path of a ring"));
   if (!map.ok()) return map.status();
   if (map->header().session_id != welcome.session_id) {
     return make_error(Errc::kNotFound,
@@ -43,7 +43,7 @@ absl::StatusOr<Attachment> Attachment::to_publisher(ControlClient control,
   if (welcome.schema_hash != 0 && welcome.schema_hash != label.hash) {
     return make_error(Errc::kNotFound,
                       absl::StrCat(attachment.map_->path(),
-                                   " is the ring of other records than its publisher's"));
+                                   " is a ring of other records than those of its publisher"));
   }
   const absl::StatusOr<BusDescription> bus = read_bus_description(bus_directory);
   absl::StatusOr<Schema> description =
@@ -54,7 +54,7 @@ absl::StatusOr<Attachment> Attachment::to_publisher(ControlClient control,
   if (errc_of(description.status()) == Errc::kDamaged && is_moving) {
     return make_error(Errc::kNotFound,
                       absl::StrCat(description.status().message(), "; ", kBusFileName,
-                                   " is not that of the session that answered"));
+                                   " is not of the session of the publisher that answered"));
   }
   attachment.records_ = identify_records(label.name, header.record_bytes, std::move(description));
   attachment.records_.is_restamped =
@@ -85,7 +85,7 @@ absl::StatusOr<Attachment> Attachment::without_place(const std::string& bus_dire
   if (!attachment.ok()) return attachment;
   if (!attachment->ring_ || attachment->ring_closed()) {
     return make_error(Errc::kNotFound,
-                      absl::StrCat(bus.ring_path, " is not there any more, or its session closes"));
+                      absl::StrCat(bus.ring_path, " no longer exists, or its session is closing"));
   }
   attachment->has_publisher_ = true;
   attachment->why_no_place_ = std::move(why);
@@ -123,8 +123,8 @@ absl::StatusOr<Attachment> Attachment::to_remains(const std::string& bus_directo
   if (attachment->journal_ == nullptr) {
     return make_error(
         Errc::kNoBus,
-        absl::StrCat("the last publisher of bus ", bus.name, " is gone, its ring ", bus.ring_path,
-                     " too, and it kept no journal: nothing is left to read"));
+        absl::StrCat("the last publisher of bus ", bus.name, " has ended, its ring ", bus.ring_path,
+                     " is gone and it kept no journal: there is nothing to read"));
   }
   absl::StatusOr<JournalBounds> settled = attachment->journal_->settled_bounds();
   if (!settled.ok()) return settled.status();
@@ -175,10 +175,10 @@ absl::Status Attachment::open_journal(const std::string& root) {
   }
   const SessionRecord* const session = journal_->sessions().find(session_id_);
   if (session == nullptr) {
-    return make_error(Errc::kDamaged, absl::StrCat(root, "/", kSessionsFileName,
-                                                   " does not list session ", session_id_.hex(),
-                                                   ", which the bus says is its last; run "
-                                                   "`lapwing verify`"));
+    return make_error(
+        Errc::kDamaged,
+        absl::StrCat(root, "/", kSessionsFileName, " does not list session ", session_id_.hex(),
+                     ", which is the last session according to the bus; run `lapwing verify`"));
   }
   session_first_ = session->first();
   const SessionLog& log = journal_->sessions();
@@ -210,9 +210,9 @@ absl::Status Attachment::map_remaining_ring(const std::string& bus_directory,
   if (map->header().record_bytes != records_.record_bytes) {
     return make_error(
         Errc::kDamaged,
-        absl::StrCat(kBusFileName, " says that records have ", records_.record_bytes,
-                     " bytes, but those in ", map->path(), " have ", map->header().record_bytes,
-                     "; restart the publisher, which writes both anew"));
+        absl::StrCat(kBusFileName, " gives a record size of ", records_.record_bytes,
+                     " bytes, but records in ", map->path(), " have ", map->header().record_bytes,
+                     "; restart the publisher, which rewrites both"));
   }
   map_ = std::make_shared<const RingMap>(*std::move(map));
   ring_.emplace(*map_);

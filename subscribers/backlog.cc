@@ -23,12 +23,11 @@ absl::StatusOr<bool> Backlog::flushed(ControlClient& control, std::uint64_t now_
     return true;
   }
   if (now_ns < flush_ends_ns_) return false;
-  return make_error(
-      Errc::kTimedOut,
-      absl::StrCat("the publisher of bus ", bus_, " did not make sequence ", joined_at_,
-                   " durable within ", seconds_of(flush_timeout_ns_),
-                   " s: its disk may be too slow or its process stopped; look at it, then join "
-                   "again or allow more time"));
+  return make_error(Errc::kTimedOut,
+                    absl::StrCat("the publisher of bus ", bus_, " did not make sequence ",
+                                 joined_at_, " durable within ", seconds_of(flush_timeout_ns_),
+                                 " s. Its disk may be too slow, or its process may be stopped. "
+                                 "Check it, then join again or allow more time"));
 }
 
 void Backlog::cannot_ask(Sequence durable, JournalCondition journal) {

@@ -64,10 +64,10 @@ absl::Status BusSearch::give_up(const absl::Status& reason) const {
   const std::string within =
       absl::StrCat(" within ", seconds_of(reattach_ns_), " s: ", std::string(reason.message()));
   if (!left_) {
-    return make_error(Errc::kNoBus, absl::StrCat("no bus came up at ", directory_, within));
+    return make_error(Errc::kNoBus, absl::StrCat("no bus appeared at ", directory_, within));
   }
   return make_error(Errc::kPublisherGone,
-                    absl::StrCat(left_->how, "; no publisher came (back)", within,
+                    absl::StrCat(left_->how, "; no publisher returned", within,
                                  "; then continue from sequence ", left_->next));
 }
 
@@ -99,8 +99,8 @@ BusSearch::Found BusSearch::greet(std::uint64_t now_ns) {
     stop();
     return make_error(Errc::kTimedOut,
                       absl::StrCat("a publisher listens on ", client_options_.path,
-                                   " but does not answer: its process may be stopped or hang; look "
-                                   "at it, continue or restart it, and join again"));
+                                   " but does not answer: its process may be stopped or may hang. "
+                                   "Check it, continue or restart it, and join again"));
   }
   absl::StatusOr<Attachment> attachment =
       Attachment::to_publisher(*std::move(greeting_), directory_);
@@ -118,11 +118,11 @@ BusSearch::Found BusSearch::follow_without_place(const absl::Status& refused,
   const absl::StatusOr<BusDescription> bus = read_bus_description(directory_);
   if (!bus.ok()) return nobody(bus.status());
   if (bus->closed) return look_at_remains(now_ns);  // it has ended since it refused
-  absl::StatusOr<Attachment> attachment = Attachment::without_place(
-      directory_, *bus,
-      absl::StrCat("it follows ring and journal without a connection, and is not listed, until "
-                   "there is a place: ",
-                   refused.message()));
+  absl::StatusOr<Attachment> attachment =
+      Attachment::without_place(directory_, *bus,
+                                absl::StrCat("it follows ring and journal without a connection, "
+                                             "and is not listed, until a client slot is free: ",
+                                             refused.message()));
   if (errc_of(attachment.status()) == Errc::kNotPermitted) return refused;
   if (!attachment.ok()) return nobody(attachment.status());
   unanswered_ = absl::OkStatus();

@@ -41,7 +41,7 @@ TEST_CASE(
   const absl::Status given_up = search.given_up(1000 + kReattachNs);
   CHECK(errc_of(given_up) == Errc::kPublisherGone);
   const std::string text(given_up.message());
-  CHECK(text.find("session 1 died; no publisher came (back)") == 0);
+  CHECK(text.find("session 1 died; no publisher returned") == 0);
   CHECK(text.find("continue from sequence 42") != std::string::npos);
 }
 

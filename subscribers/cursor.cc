@@ -64,9 +64,10 @@ absl::Status Cursor::commit(const StoredPosition& position, OutputEnd output) {
   if (state_->fork.in_child()) return state_->fork.error();
   if (position.sequence == kNoSequence) return absl::OkStatus();
   if (position.sequence > kSequenceMax) {
-    return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("cursor ", state_->options.path, " commits no sequence ",
-                                   position.sequence, ": those of a bus are 1 to ", kSequenceMax));
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat("cursor ", state_->options.path, " cannot commit sequence ", position.sequence,
+                     ": sequences of a bus are 1 to ", kSequenceMax));
   }
   return state_->file->commit(position, output, state_->options.durable);
 }

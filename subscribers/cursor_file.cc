@@ -67,10 +67,10 @@ absl::Status not_a_cursor(const std::string& path) {
 }
 
 absl::Status other_version(const std::string& path, std::uint32_t version) {
-  return make_error(
-      Errc::kAbiMismatch,
-      absl::StrCat("cursor ", path, " is of version ", version, ", and this release knows version ",
-                   kCursorVersion, "; use the release that wrote it"));
+  return make_error(Errc::kAbiMismatch,
+                    absl::StrCat("cursor ", path, " is of version ", version,
+                                 ", but this release supports version ", kCursorVersion,
+                                 "; use the release that wrote it"));
 }
 
 absl::Status damaged(const std::string& path) {
@@ -81,10 +81,11 @@ absl::Status damaged(const std::string& path) {
 }
 
 absl::Status failed_commit(const absl::Status& why) {
-  return make_error(errc_of(why),
-                    absl::StrCat(why.message(),
-                                 "; put that right and open the cursor again: it is at this commit "
-                                 "or at the one before"));
+  return make_error(
+      errc_of(why),
+      absl::StrCat(
+          why.message(),
+          ". Fix this and open the cursor again: it is at this commit or at the one before"));
 }
 
 absl::StatusOr<CursorContents> contents_of(const Copies& copies, const std::string& path) {

@@ -10,7 +10,7 @@ absl::StatusOr<OpenRing> open_described_ring(const std::string& bus_directory,
   if (!is_ring_path(bus.ring_path, bus.session_id)) {
     return make_error(Errc::kNotFound,
                       absl::StrCat(bus_directory, "/", kBusFileName, " gives ", bus.ring_path,
-                                   " as the ring of its session, and no ring is called so; a "
+                                   " as the ring of its session, which is not a name of a ring; a "
                                    "publisher that starts rewrites it"));
   }
   const absl::StatusOr<DirectoryIdentity> owner =

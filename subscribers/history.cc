@@ -135,7 +135,7 @@ Result<Batch> History::read(Sequence first, std::span<std::byte> rows) {
   };
   if (first == kNoSequence || first > kSequenceMax) {
     return failed(make_error(Errc::kInvalidArgument,
-                             absl::StrCat(first, " is no sequence: the first record is 1")));
+                             absl::StrCat(first, " is not a sequence: the first record is 1")));
   }
   const std::uint32_t record_bytes = state.attachment->record_bytes();
   if (rows.size() < record_bytes) return {Errc::kTooSmall, {.row_bytes = record_bytes}};

@@ -62,8 +62,8 @@ bool is_loss_of_bus(const FoldShape& shape, std::span<const std::byte> bytes) {
 absl::Status check_instruments(const std::vector<std::string>& instruments) {
   if (instruments.size() > kInstrumentsMax) {
     return make_error(Errc::kLimit,
-                      absl::StrCat("instruments has ", instruments.size(), " names, and may have ",
-                                   kInstrumentsMax, "; leave it out to take all records"));
+                      absl::StrCat("instruments has ", instruments.size(), " names, but at most ",
+                                   kInstrumentsMax, "are allowed. Remove it to take all records"));
   }
   for (const std::string& text : instruments) {
     const absl::StatusOr<InstrumentName> name = parse_instrument(text);
@@ -104,10 +104,11 @@ absl::Status InstrumentFilter::begin(const std::string& bus_directory, const Sch
 absl::Status InstrumentFilter::find_field(const std::string& bus_directory,
                                           const Schema* description) {
   if (description == nullptr) {
-    return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("nobody has described the records of bus ", bus_directory,
-                                   ", so none of them can be chosen by its instrument: describe "
-                                   "them (PublisherOptions::schema), or take all of them"));
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat("the records of bus ", bus_directory,
+                     "are not described, so they cannot be chosen by instrument. Describe them "
+                     "(PublisherOptions::schema), or take all records"));
   }
   const Field* const field = find_instrument(*description);
   if (field == nullptr) {

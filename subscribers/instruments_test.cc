@@ -190,7 +190,7 @@ TEST_CASE("A subscriber ends in words where what it is to choose is not there") 
     bus.schema = "bytes";
     bus.described_as = "";
     code = Errc::kInvalidArgument;
-    words = "nobody has described the records of bus";
+    words = "so they cannot be chosen by instrument";
   }
   bus.start();
   bus.publish(10);

@@ -136,8 +136,8 @@ absl::Status LoadedState::load(Deadline deadline) {
     // A read returns what is there, however late it is.
     if (is_late || deadline.has_passed()) {
       return make_error(Errc::kTimedOut,
-                        "the state was not loaded in time; allow more, or look whether the bus's "
-                        "publisher answers (lapwing info)");
+                        "the state was not loaded in time. Allow more time, or check with `lapwing "
+                        "info` that the bus's publisher answers");
     }
     if (batch->is(EventKind::kCaughtUp)) return absl::OkStatus();
   }
@@ -146,7 +146,7 @@ absl::Status LoadedState::load(Deadline deadline) {
 absl::StatusOr<LoadedState> load_state(SubscriberOptions options, Deadline deadline) {
   if (options.start.kind != Start::Kind::kSnapshot) {
     return make_error(Errc::kInvalidArgument,
-                      "a state is loaded from a snapshot: give Start::snapshot()");
+                      "a state is loaded from a snapshot: use Start::snapshot()");
   }
   const OnGap on_gap = options.on_gap;
   absl::StatusOr<Subscriber> subscriber = Subscriber::open(std::move(options));

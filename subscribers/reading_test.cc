@@ -275,7 +275,8 @@ TEST_CASE("A start takes no member that its kind does not go by, and one fold") 
     CHECK(Subscriber::open({.directory = "./nowhere", .start = whole}).ok());
     Start numbered = whole;
     numbered.value = 8;
-    if (whole.value == 0) CHECK(says(refusal(numbered), "Start::value is 8, and Start::kind"));
+    if (whole.value == 0)
+      CHECK(says(refusal(numbered), "Start::value is 8, but only Start::sequence()"));
     Start named = whole;
     named.fold = kFoldOrders;
     if (whole.kind != Start::Kind::kSnapshot) {

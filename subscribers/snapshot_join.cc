@@ -17,7 +17,7 @@ absl::Status check_followed(Sequence as_of, const Attachment& attachment) {
   if (as_of + 1 >= oldest) return absl::OkStatus();
   return make_error(Errc::kPruned,
                     absl::StrCat("is as of ", as_of, ", and the journal begins with ", oldest,
-                                 ": what came between is pruned"));
+                                 ": the records between them are pruned"));
 }
 
 // By what sessions, `durable` and `oldest` are now.

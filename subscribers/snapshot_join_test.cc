@@ -345,7 +345,7 @@ TEST_CASE("A directory without a newer checkpoint is not read through again and 
   }
   CHECK(loads == 1);
   CHECK(join.trace->says("sum mismatch"));
-  CHECK(join.trace->says("what came between is pruned"));
+  CHECK(join.trace->says("the records between them are pruned"));
 }
 
 TEST_CASE("A journal that is pruned past the checkpoint while it is loaded has a newer one") {
@@ -451,7 +451,7 @@ TEST_CASE("A checkpoint after which the journal was pruned is no beginning") {
   join.bus.prune_below_segment(2);
   join.begin();
   REQUIRE(join.trace->until(EventKind::kNoSnapshot));
-  CHECK(join.trace->says("what came between is pruned"));
+  CHECK(join.trace->says("the records between them are pruned"));
   join.trace->until_quiet();
   CHECK(join.trace->lines == Lines{"no-snapshot 2049", "2049..5000", "caught-up 5000"});
 }

@@ -77,8 +77,8 @@ absl::Status check_start(const SubscriberOptions& options, const Attachment& att
   if (!options.start.position && kind == Start::Kind::kSequence &&
       (asked == kNoSequence || asked > kSequenceMax)) {
     return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("sequence ", asked, " does not exist: those of a bus are 1 to ",
-                                   kSequenceMax));
+                      absl::StrCat("sequence ", asked,
+                                   " does not exist: sequences of a bus are 1 to ", kSequenceMax));
   }
   if (attachment.journal() != nullptr) return absl::OkStatus();
   if (options.start.position) return no_journal(options, "no stored position can be continued");

@@ -79,21 +79,19 @@ absl::Status check_start(const Start& start, OnGap on_gap) {
   using Kind = Start::Kind;
   if ((start.kind == Kind::kAfter) != start.position.has_value()) {
     return make_error(Errc::kInvalidArgument,
-                      "a stored position is continued by Start::after(position), and by no other "
-                      "start");
+                      "only Start::after(position) continues from a stored position");
   }
   if (start.value != 0 && start.kind != Kind::kSequence && start.kind != Kind::kTime) {
     return make_error(
         Errc::kInvalidArgument,
         absl::StrCat("Start::value is ", start.value,
-                     ", and Start::kind is not that of Start::sequence() or Start::time(), "
-                     "which alone go by it; leave it out"));
+                     ", but only Start::sequence() and Start::time() use it. Remove it"));
   }
   const bool reads_history =
       start.kind == Kind::kOldest || start.kind == Kind::kSequence || start.kind == Kind::kTime;
   if (start.journal && !reads_history) {
     return make_error(Errc::kInvalidArgument,
-                      "Start::journal is set, and Start::kind does not use it. Use it with "
+                      "Start::journal is set, but Start::kind does not use it. Use it with "
                       "Start::oldest(), Start::sequence() or Start::time(), or leave it out");
   }
   const bool loads_state = start.kind == Kind::kSnapshot || on_gap == OnGap::kSnapshot;

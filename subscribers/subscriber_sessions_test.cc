@@ -327,7 +327,7 @@ TEST_CASE("A description that contradicts the ring of a dead session is damage, 
   Trace trace(bus, bus.options());
   CHECK_FALSE(trace.until(ItemKind::kRecord));
   CHECK(errc_of(trace.subscriber.status()) == Errc::kDamaged);
-  CHECK(trace.says("says that records have 8 bytes"));
+  CHECK(trace.says("gives a record size of 8 bytes"));
 }
 
 TEST_CASE("A bus that was closed is read to its end, then the next session is waited for") {

@@ -77,8 +77,8 @@ absl::StatusOr<int> SubscriberWait::descriptor() {
   if (has_descriptor()) return descriptor_->fd();
   if (!may_park(options_.wait)) {
     return make_error(Errc::kInvalidArgument,
-                      "a subscriber that waits busily has no descriptor: the publisher rings only "
-                      "for those that may park; choose backoff or park");
+                      "a subscriber that waits busily has no descriptor: the publisher wakes only "
+                      "subscribers that may park. Choose backoff or park");
   }
   absl::StatusOr<std::unique_ptr<WakeDescriptor>> started = WakeDescriptor::start(options_.threads);
   if (!started.ok()) return started.status();

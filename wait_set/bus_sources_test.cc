@@ -271,7 +271,7 @@ TEST_CASE("A subscriber that waits busily is refused by a set that sleeps") {
   WaitSet sleeping = open_set(GENERATE(WaitStrategy::kBackoff, WaitStrategy::kPark));
   const absl::Status refused = sleeping.add(subscriber, 1).status();
   CHECK(errc_of(refused) == Errc::kInvalidArgument);
-  CHECK(refused.message().find("choose backoff or park") != absl::string_view::npos);
+  CHECK(refused.message().find("Choose backoff or park") != absl::string_view::npos);
   WaitSet busy = open_set(WaitStrategy::kBusy);
   CHECK(busy.add(subscriber, 1).ok());
 }

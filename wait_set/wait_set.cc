@@ -64,8 +64,8 @@ absl::Status cannot_watch(int sys_errno, int fd) {
     case EPERM:
       return make_error(Errc::kInvalidArgument,
                         absl::StrCat("descriptor ", fd,
-                                     " cannot be polled, as one of a regular file or a directory: "
-                                     "reading it never waits; leave it out of the set"));
+                                     " cannot be polled: reads of a regular file or directory "
+                                     "never wait. Remove it from the set"));
     case EEXIST:
       return make_error(Errc::kInvalidArgument,
                         absl::StrCat("descriptor ", fd,
@@ -73,7 +73,7 @@ absl::Status cannot_watch(int sys_errno, int fd) {
                                      "it"));
     case EBADF:
       return make_error(Errc::kInvalidArgument,
-                        absl::StrCat(fd, " is no open descriptor; add it before it is closed"));
+                        absl::StrCat(fd, " is not an open descriptor; add it before it is closed"));
     case EINVAL:
     case ELOOP:
       return make_error(Errc::kInvalidArgument,
@@ -315,9 +315,9 @@ void WaitSet::DeleteState::operator()(State* state) const {
 absl::StatusOr<SourceId> add_source(WaitSet& set, SourceKind kind, WaitSource* source,
                                     std::uint64_t token, const std::string& what) {
   if (source == nullptr) {
-    return make_error(Errc::kMisuse, absl::StrCat("this ", what,
-                                                  " was moved from; add the object that it went "
-                                                  "to"));
+    return make_error(
+        Errc::kMisuse,
+        absl::StrCat("this ", what, " was moved from; add the object that it was moved to"));
   }
   if (source->owner() != nullptr) {
     return make_error(
@@ -328,9 +328,9 @@ absl::StatusOr<SourceId> add_source(WaitSet& set, SourceKind kind, WaitSource* s
   if (may_park(state.strategy) && !source->can_sleep()) {
     return make_error(
         Errc::kInvalidArgument,
-        absl::StrCat("this ", what, " waits busily, and cannot be in a wait set that sleeps: a ",
-                     "publisher rings only for those that may park; choose backoff or park for "
-                     "it, or busy for the set"));
+        absl::StrCat("this ", what, " waits busily, and cannot be in a wait set that sleeps. A ",
+                     "publisher wakes only waits that may park. Choose backoff or park for it, or "
+                     "busy for the set"));
   }
   const int fd = source->wake_fd();
   absl::StatusOr<SourceId> added =
@@ -363,8 +363,9 @@ absl::StatusOr<SourceId> WaitSet::add(ChannelProducer& producer, std::size_t byt
   if (bytes > producer.message_bytes_max()) {
     return make_error(
         Errc::kInvalidArgument,
-        absl::StrCat("room for a message of ", bytes, " bytes; this channel takes up to ",
-                     producer.message_bytes_max(), "; open it with a larger message_bytes_max"));
+        absl::StrCat("room for a message of ", bytes,
+                     " bytes is too much: this channel takes up to ", producer.message_bytes_max(),
+                     ". Open it with a larger message_bytes_max"));
   }
   return add_source(*this, SourceKind::kProducer, producer.wait_source(bytes), token, "producer");
 }
@@ -388,7 +389,7 @@ absl::StatusOr<SourceId> WaitSet::add_fd(int fd, std::uint32_t events, std::uint
                                    "; give one or more of POLLIN, POLLOUT, POLLPRI and POLLRDHUP"));
   }
   if (fd < 0) {
-    return make_error(Errc::kInvalidArgument, absl::StrCat(fd, " is no descriptor"));
+    return make_error(Errc::kInvalidArgument, absl::StrCat(fd, " is not a descriptor"));
   }
   return state_->add({.kind = SourceKind::kDescriptor, .token = token, .fd = fd}, events);
 }

@@ -38,8 +38,8 @@ class BooksOfBatches {
 };
 
 absl::Status record_size(const lapwing_batch& batch, const char* what, std::size_t bytes) {
-  return make_error(Errc::kRecordSize, absl::StrCat("rows of ", batch.row_bytes, " bytes are no ",
-                                                    what, ", which have ", bytes));
+  return make_error(Errc::kRecordSize, absl::StrCat("rows of ", batch.row_bytes, " bytes are not ",
+                                                    what, "; their size is ", bytes));
 }
 
 // The caller may have put another memory into the batch since it was read.

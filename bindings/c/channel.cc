@@ -29,7 +29,7 @@ constexpr const char* kRoleName<Duplex> = "duplex";
 [[gnu::cold, gnu::noinline]] lapwing_result fail_role(lapwing_error* error,
                                                       const char* role) noexcept {
   return fail(error, Errc::kMisuse,
-              absl::StrCat("this channel is no ", role, ", and only one can do this"));
+              absl::StrCat("this channel is not a ", role, ", which this call needs"));
 }
 [[gnu::cold, gnu::noinline]] lapwing_result fail_null(lapwing_error* error, const char* message) {
   return fail(error, Errc::kInvalidArgument, message);

@@ -55,7 +55,7 @@ lapwing_result map_rows(History& history, Sequence first, Sequence last, lapwing
   }
   if (first == kNoSequence || last < first) {
     return fail(error, Errc::kInvalidArgument,
-                absl::StrCat(first, " to ", last, " is no range of records"));
+                absl::StrCat(first, " to ", last, " is not a range of records"));
   }
   const absl::StatusOr<MappedSegment> segment = history.map(first);
   if (!segment.ok()) return fail(error, segment.status());

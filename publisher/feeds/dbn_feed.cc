@@ -52,8 +52,8 @@ absl::Status DbnFeed::choose_schema(const std::string& wanted) {
   if (metadata.ts_out) {
     return make_error(Errc::kRecordSize,
                       absl::StrCat(reader_->name(),
-                                   " has a send time after every record (ts_out), which no bus "
-                                   "record has room for; give a file without ts_out"));
+                                   " has a send time after every record (ts_out), for which bus "
+                                   "records have no room; give a file without ts_out"));
   }
   const dbn::RecordSchema* const chosen = wanted.empty() ? nullptr : find_by_name(wanted);
   if (!wanted.empty() && chosen == nullptr) {
@@ -69,13 +69,13 @@ absl::Status DbnFeed::choose_schema(const std::string& wanted) {
   if (own == nullptr) {
     return make_error(Errc::kRecordSize, absl::StrCat(reader_->name(), " holds records of schema ",
                                                       dbn::schema_name(metadata.schema),
-                                                      ", which this release does not know"));
+                                                      ", which this release does not support"));
   }
   if (chosen != nullptr && chosen != own) {
     return make_error(
         Errc::kInvalidArgument,
         absl::StrCat(reader_->name(), " holds records of schema ", dbn::schema_name(own->id),
-                     ", and none of ", dbn::schema_name(chosen->id)));
+                     ", not of ", dbn::schema_name(chosen->id)));
   }
   return take_schema(*own);
 }

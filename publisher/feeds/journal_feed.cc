@@ -146,12 +146,11 @@ absl::Status JournalFeed::describe_records(const std::string& root, const Id128&
     const bool fits = kept.ok() && kept->name == description_.schema &&
                       kept->record_bytes == description_.record_bytes;
     if (!fits) {
-      return make_error(
-          Errc::kDamaged,
-          absl::StrCat(
-              "the journal ", root, " does not say any more what its records are: ",
-              kept.ok() ? "its description is of others" : std::string(kept.status().message()),
-              "; restore that file from a copy"));
+      return make_error(Errc::kDamaged,
+                        absl::StrCat("the journal ", root, " no longer describes its records: ",
+                                     kept.ok() ? "the description is of other records"
+                                               : std::string(kept.status().message()),
+                                     "; restore that file from a copy"));
     }
     description_.records = *std::move(kept);
   }

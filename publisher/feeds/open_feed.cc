@@ -30,8 +30,8 @@ absl::StatusOr<std::unique_ptr<Feed>> open_source(const std::string& specificati
   if (kind == "dbn" && !what.empty()) return DbnFeed::open(what, options);
   if (!options.schema.empty()) {
     return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("a schema is chosen of a DBN source alone, and \"",
-                                   specification, "\" is none: leave --schema out"));
+                      absl::StrCat("--schema works with dbn: sources only, not \"", specification,
+                                   "\". Remove --schema"));
   }
   if (kind == "file" && !what.empty()) return RecordFileFeed::open(what, options);
   if (kind == "journal" && !what.empty()) return JournalFeed::open(what, options.batch_by_burst);

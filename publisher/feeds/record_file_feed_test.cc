@@ -109,7 +109,7 @@ TEST_CASE("Part of a record at the end is left out, and said once the others are
   CHECK(errc_of(end) == Errc::kBadInput);
   const std::string words(end.message());
   CHECK(words.find(path + ": record 3001 at byte ") == 0);
-  CHECK(words.find("20 of its 56 bytes are there, and are left out") != std::string::npos);
+  CHECK(words.find("20 of its 56 bytes are there, and are ignored") != std::string::npos);
   CHECK(words.find("[3000 records came before]") != std::string::npos);
 }
 

@@ -407,16 +407,16 @@ absl::Status Archiver::State::wait_for_completion() {
   if (queue.in_flight() == 0) return absl::OkStatus();
   stalled_ns = collect(kWaitNs) > 0 ? 0 : stalled_ns + kWaitNs;
   if (stalled_ns < kStallNsMax) return absl::OkStatus();
-  return make_error(Errc::kTimedOut,
-                    absl::StrCat("the disk under ", options.journal.directory,
-                                 " has completed nothing for ", kStallNsMax / 1'000'000'000, " s"));
+  return make_error(Errc::kTimedOut, absl::StrCat("the disk under ", options.journal.directory,
+                                                  " has not completed a request for ",
+                                                  kStallNsMax / 1'000'000'000, " s"));
 }
 
 std::string Archiver::State::stall_report() const {
   return absl::StrCat("the disk under ", options.journal.directory, " has ", queue.in_flight(),
-                      " requests and has completed nothing for another ",
+                      " requests and has not completed one for another ",
                       kStallNsMax / 1'000'000'000,
-                      " s; the process cannot end before it does: look at the disk (dmesg)");
+                      " s. The process cannot end before it does. Check the disk (dmesg)");
 }
 
 // Everything up to head durable, the indexes too, and nothing in flight.
@@ -487,8 +487,9 @@ bool Archiver::pruning() const {
 void Archiver::shed() {
   state_->fail(
       JournalState::kShed,
-      make_error(Errc::kJournalFailed,
-                 "the disk was too slow and the journal was to be shed rather than waited for"));
+      make_error(
+          Errc::kJournalFailed,
+          "the disk was too slow, and the journal is set to be shed instead of waiting for it"));
 }
 
 Sequence Archiver::archived() const {

@@ -189,7 +189,7 @@ absl::StatusOr<ChosenCheckpoint> choose_checkpoint(Disk& disk, const std::string
 absl::StatusOr<KeptCheckpoints> retain_checkpoints(Disk& disk, const std::string& directory,
                                                    const FoldShape& shape, const Id128& journal_id,
                                                    std::uint64_t keep) {
-  if (keep == 0) return make_error(Errc::kInvalidArgument, "at least one checkpoint is kept");
+  if (keep == 0) return make_error(Errc::kInvalidArgument, "keep must be at least 1");
   const auto files = list_checkpoints(disk, directory);
   if (!files.ok()) return files.status();
   std::vector<std::string> doomed;

@@ -18,7 +18,7 @@ absl::Status check_one(const std::string& directory, uid_t bus_owner) {
   struct stat info{};
   if (::lstat(directory.c_str(), &info) != 0) {
     if (errno == ENOENT) return absl::OkStatus();
-    return make_system_error(errno, absl::StrCat("cannot look at ", directory));
+    return make_system_error(errno, absl::StrCat("cannot check ", directory));
   }
   if (!S_ISDIR(info.st_mode)) {
     return make_error(
@@ -50,7 +50,7 @@ absl::Status check_checkpoint_directory(const std::string& directory) {
   struct stat info{};
   if (::stat(bus.c_str(), &info) != 0) {
     if (errno == ENOENT) return absl::OkStatus();
-    return make_system_error(errno, absl::StrCat("cannot look at ", bus.string()));
+    return make_system_error(errno, absl::StrCat("cannot check ", bus.string()));
   }
   const absl::Status status = check_one(of_all.string(), info.st_uid);
   return status.ok() ? check_one(directory, info.st_uid) : status;

@@ -31,13 +31,13 @@ absl::Status check_arguments(const FoldShape& shape, const CheckpointIdentity& i
                      shape.key_bytes > 0 && shape.key_bytes <= kKeyBytesMax;
   if (!texts || !sizes) {
     return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("no checkpoint holds the fold '", shape.name, "' of schema '",
-                                   shape.schema, "' with entries of ", shape.entry_bytes,
-                                   " and keys of ", shape.key_bytes, " bytes"));
+                      absl::StrCat("a checkpoint cannot hold the fold '", shape.name,
+                                   "' of schema '", shape.schema, "' with entries of ",
+                                   shape.entry_bytes, " and keys of ", shape.key_bytes, " bytes"));
   }
   if (identity.sequence == kNoSequence || identity.sequence > kSequenceMax) {
     return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("no checkpoint is as of sequence ", identity.sequence));
+                      absl::StrCat("a checkpoint cannot be as of sequence ", identity.sequence));
   }
   return absl::OkStatus();
 }
@@ -101,16 +101,17 @@ class CheckpointWriter::Impl {
     const FoldShape& shape = fold_.shape();
     if (entries.size() % shape.entry_bytes != 0) {
       return make_error(Errc::kInvalidArgument,
-                        absl::StrCat(entries.size(), " bytes are no entries of ", shape.entry_bytes,
-                                     " bytes, for ", path_));
+                        absl::StrCat(entries.size(), " bytes are not whole entries of ",
+                                     shape.entry_bytes, " bytes, for ", path_));
     }
     std::array<std::byte, kKeyBytesMax> key{};
     for (std::size_t at = 0; at < entries.size(); at += shape.entry_bytes) {
       fold_.key_of(entries.subspan(at, shape.entry_bytes), std::span(key).first(shape.key_bytes));
       if (entry_count_ > 0 && std::memcmp(key.data(), last_key_.data(), shape.key_bytes) <= 0) {
-        return make_error(Errc::kInvalidArgument,
-                          absl::StrCat("entry ", entry_count_, " for ", path_,
-                                       " has a key that is not above that of the one before"));
+        return make_error(
+            Errc::kInvalidArgument,
+            absl::StrCat("entry ", entry_count_, " for ", path_,
+                         " has a key that is not above the key of the entry before it"));
       }
       last_key_ = key;
       ++entry_count_;

@@ -48,8 +48,8 @@ class FieldReader {
     if (!status_.ok() || value <= (bytes_.size() - offset_) / element_bytes) return value;
     status_ = make_error(Errc::kBadInput,
                          absl::StrCat("the DBN metadata is damaged: ", field, " at byte ", at,
-                                      " says ", value, " entries, more than its ", bytes_.size(),
-                                      " bytes can hold; fetch the data again"));
+                                      " has a count of ", value, " entries, more than its ",
+                                      bytes_.size(), " bytes can hold; fetch the data again"));
     return 0;
   }
 
@@ -117,7 +117,7 @@ class FieldWriter {
     if (!ascii || value.size() >= field_bytes) {
       status_ = make_error(
           Errc::kInvalidArgument,
-          absl::StrCat("\"", value, "\" cannot stand in DBN metadata: it must be at most ",
+          absl::StrCat("\"", value, "\" cannot be stored in DBN metadata: it must be at most ",
                        field_bytes - 1, " characters of ASCII"));
       return;
     }
@@ -161,22 +161,22 @@ absl::StatusOr<std::size_t> metadata_bytes(std::span<const std::byte> prelude) {
     for (const std::byte byte : prelude.first(std::min(prelude.size(), kPreludeBytes))) {
       absl::StrAppend(&found, " ", absl::Hex(static_cast<unsigned>(byte), absl::kZeroPad2));
     }
-    return make_error(Errc::kBadInput,
-                      absl::StrCat("this is not DBN: it begins with", found,
-                                   " where \"DBN\" and a version should stand; give a .dbn or "
-                                   ".dbn.zst file"));
+    return make_error(
+        Errc::kBadInput,
+        absl::StrCat("this is not DBN: it begins with", found,
+                     ", not with \"DBN\" and a version; give a .dbn or .dbn.zst file"));
   }
   const auto version = static_cast<unsigned>(prelude[3]);
   if (version < 1 || version > kMetadataVersionMax) {
     return make_error(Errc::kBadInput,
-                      absl::StrCat("this is DBN version ", version, ", and versions 1 to ",
+                      absl::StrCat("this is DBN version ", version, ", but only versions 1 to ",
                                    kMetadataVersionMax, " can be read; convert it to version 3"));
   }
   std::uint32_t rest = 0;
   std::memcpy(&rest, prelude.data() + 4, sizeof rest);
   if (rest > kMetadataBytesMax) {
-    return make_error(Errc::kBadInput, absl::StrCat("the DBN metadata says it is ", rest,
-                                                    " bytes long, and at most ", kMetadataBytesMax,
+    return make_error(Errc::kBadInput, absl::StrCat("the DBN metadata has a length field of ", rest,
+                                                    " bytes, but at most ", kMetadataBytesMax,
                                                     " are read; fetch the data again"));
   }
   return kPreludeBytes + rest;
@@ -218,11 +218,11 @@ absl::StatusOr<Metadata> parse_metadata(std::span<const std::byte> bytes) {
   fields.skip(metadata.version == 1 ? kReservedBytesV1 : kReservedBytes, "the reserved bytes");
   const auto definition_bytes = fields.integer<std::uint32_t>("the schema definition's length");
   if (fields.status().ok() && (definition_bytes != 0 || symbol_bytes < kSymbolBytesV1)) {
-    return make_error(
-        Errc::kBadInput,
-        absl::StrCat("the DBN metadata says symbol fields of ", symbol_bytes,
-                     " bytes and a schema definition of ", definition_bytes, "; no version up to ",
-                     kMetadataVersionMax, " has such a thing; fetch the data again"));
+    return make_error(Errc::kBadInput,
+                      absl::StrCat("the DBN metadata has symbol fields of ", symbol_bytes,
+                                   " bytes and a schema definition of ", definition_bytes,
+                                   ", which no version up to ", kMetadataVersionMax,
+                                   " allows; fetch the data again"));
   }
   if (!fields.status().ok()) return fields.status();
   metadata.symbols = read_symbols(fields, symbol_bytes, "the symbols");

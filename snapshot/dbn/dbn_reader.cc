@@ -94,8 +94,8 @@ absl::StatusOr<std::span<const std::byte>> DbnReader::take() {
   if (malformed()) {
     return fail(record_error(
         record_bytes() < sizeof(dbn::RecordHeader)
-            ? absl::StrCat("says it is ", record_bytes(),
-                           " bytes long, and its header alone takes ", sizeof(dbn::RecordHeader),
+            ? absl::StrCat("has a length field of ", record_bytes(),
+                           " bytes, but its header takes ", sizeof(dbn::RecordHeader),
                            "; the data from there on cannot be read")
             : std::string("is the beginning of another DBN file; give the files one by one")));
   }
@@ -118,7 +118,7 @@ absl::Status DbnReader::refill() {
       return record_error(absl::StrCat(
           "is cut off: ", end_, " of its ",
           end_ < sizeof(dbn::RecordHeader) ? "bytes" : absl::StrCat(record_bytes(), " bytes"),
-          " are there; what came before it is whole. Fetch the file again"));
+          " are there; all records before it are complete. Fetch the file again"));
     }
     end_ += *count;
   }

@@ -156,7 +156,7 @@ TEST_CASE("Damage to a zstd frame costs nothing of the frames before it") {
   CHECK(reading.count == 5'000);
   CHECK((reading.records == mbo_records(1, 5'000)));
   REQUIRE(errc_of(reading.end) == Errc::kBadInput);
-  CHECK(says(reading.end, "zstd says"));
+  CHECK(says(reading.end, "zstd reports"));
   CHECK(says(reading.end, "frame begun at byte " + std::to_string(first.size())));
   CHECK(says(reading.end, "[5000 records came before]"));
 }

@@ -19,7 +19,7 @@ absl::StatusOr<std::unique_ptr<Fold>> make_fold(const std::string& name,
       absl::StrCat(
           "no fold `", name, "` for a bus of schema `", schema,
           "`, which does not describe its records: describe them "
-          "(docs/reference/records.md), or bring a fold of your own (docs/explanation/state.md)"));
+          "(docs/reference/records.md), or provide your own fold (docs/explanation/state.md)"));
 }
 
 absl::StatusOr<std::unique_ptr<Fold>> make_fold(const std::string& name, const Schema& schema) {
@@ -30,7 +30,7 @@ absl::StatusOr<std::unique_ptr<Fold>> make_fold(const std::string& name, const S
         Errc::kInvalidArgument,
         absl::StrCat("no fold `", name, "` for a bus of schema `", schema.name,
                      "`: its description has no key, or one of more than ", kKeyBytesMax,
-                     " bytes; bring a fold of your own "
+                     " bytes; provide your own fold "
                      "(docs/explanation/state.md)"));
   }
   if (name == kFoldLatest) return latest;

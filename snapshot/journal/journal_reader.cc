@@ -247,15 +247,15 @@ absl::StatusOr<MappedRun> JournalReader::map(Sequence n, const JournalBounds& bo
   const JournalGeometry& geometry = state_->files.geometry;
   if (n == kNoSequence || n > kSequenceMax) {
     return make_error(Errc::kInvalidArgument,
-                      absl::StrCat(n, " is no sequence: the first record is 1"));
+                      absl::StrCat(n, " is not a sequence: the first record is 1"));
   }
   const std::uint64_t segment = geometry.segment_of(n);
   const Sequence segment_last = geometry.segment_last(segment);
   if (segment_last > bounds.durable) {
-    return make_error(
-        Errc::kWouldBlock,
-        absl::StrCat("the segment of record ", n, " ends with record ", segment_last,
-                     ", and durable is ", bounds.durable, ": read it until it is finished"));
+    return make_error(Errc::kWouldBlock,
+                      absl::StrCat("the segment of record ", n, " ends with record ", segment_last,
+                                   ", but durable is ", bounds.durable,
+                                   ". Read its records until it is finished"));
   }
   if (n < bounds.oldest) {
     return make_error(

@@ -62,10 +62,10 @@ absl::StatusOr<SegmentMapping> map_segment(const JournalFiles& files, Sequence f
   if (!pages) {
     return make_error(
         Errc::kNotPermitted,
-        absl::StrCat(path,
-                     " is not mapped: it belongs to another user, or others may write "
-                     "to it, and a file that changes under a mapping ends the "
-                     "process; take that permission away (chmod go-w), or read it"));
+        absl::StrCat(
+            path,
+            " is not mapped: it belongs to another user, or others may write to it, and a change "
+            "could crash this process. Remove that permission (chmod go-w), or read the file"));
   }
   const std::span<const std::byte> bytes = pages->bytes();
   if (bytes.size() != segment_file_bytes(geometry)) {

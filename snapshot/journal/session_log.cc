@@ -139,8 +139,8 @@ absl::Status SessionLog::check_not_lost() const {
   return make_error(
       Errc::kDamaged,
       absl::StrCat(path(0), " and its copy are gone or empty, but ", journal.path, " holds ",
-                   journal.segments.size(), " segments: `lapwing repair` rebuilds the log from ",
-                   "the segments; or move ", directory_, " aside and begin anew"));
+                   journal.segments.size(), " segments. `lapwing repair` rebuilds the log from ",
+                   "the segments. Or move ", directory_, " aside and start a new journal"));
 }
 
 absl::Status SessionLog::create_missing() {
@@ -250,8 +250,8 @@ absl::Status SessionLog::load_entries() {
 absl::Status SessionLog::check_size(std::uint64_t bytes) const {
   if (bytes > bytes_max_) {
     return make_error(Errc::kLimit,
-                      absl::StrCat(path(0), " or its copy has ", bytes, " bytes, and at most ",
-                                   bytes_max_, " are read of another user"));
+                      absl::StrCat(path(0), " or its copy has ", bytes, " bytes, but at most ",
+                                   bytes_max_, " are read from a file of another user"));
   }
   const std::uint64_t rows_max = first_row_ + kSessionEntriesMax + kSessionEntriesAhead;
   if (bytes / kSessionEntryBytes <= rows_max) return absl::OkStatus();
@@ -282,7 +282,7 @@ absl::Status SessionLog::take(std::uint64_t index, const SessionEntry& in_first,
   if (entry.version < kSessionVersionMin || entry.version > kSessionVersion) {
     return make_error(Errc::kAbiMismatch,
                       absl::StrCat(where(index), ": version ", entry.version,
-                                   ", and this program reads versions ", kSessionVersionMin, " to ",
+                                   ", but this program reads versions ", kSessionVersionMin, " to ",
                                    kSessionVersion, ". Use the release that wrote it."));
   }
   if (entry.version != version_for(entry)) {

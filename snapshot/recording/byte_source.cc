@@ -135,7 +135,7 @@ absl::Status ByteSource::wait_readable() const {
   if (!waits_) {
     pollfd descriptor{fd(), POLLIN, 0};
     if (::poll(&descriptor, 1, 0) > 0) return absl::OkStatus();
-    return make_error(Errc::kTimedOut, absl::StrCat(name_, " has nothing yet"));
+    return make_error(Errc::kTimedOut, absl::StrCat(name_, " has no data yet"));
   }
   if (!stopped_) return absl::OkStatus();
   for (;;) {
@@ -230,9 +230,9 @@ absl::StatusOr<std::size_t> ByteSource::decode_some(std::span<std::byte> out) {
   if (ZSTD_isError(wanted)) {
     return make_error(
         Errc::kBadInput,
-        absl::StrCat(name_, " is damaged: zstd says \"", ZSTD_getErrorName(wanted), "\" at byte ",
-                     file_offset(), " (decoded byte ", decoded_offset_, ", frame begun at byte ",
-                     decoder.frame_offset, "); fetch the file again"));
+        absl::StrCat(name_, " is damaged: zstd reports \"", ZSTD_getErrorName(wanted),
+                     "\" at byte ", file_offset(), " (decoded byte ", decoded_offset_,
+                     ", frame begun at byte ", decoder.frame_offset, "); fetch the file again"));
   }
   begin_ += input.pos;
   decoder.in_frame = wanted != 0;

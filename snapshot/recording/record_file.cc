@@ -67,13 +67,14 @@ absl::StatusOr<std::string> encode_record_file_head(const RecordFileHead& head) 
   RecordFileHeader header{};
   if (head.schema.empty() || head.schema.size() >= sizeof header.schema) {
     return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("\"", head.schema, "\" is no name of a schema: give 1 to ",
+                      absl::StrCat("\"", head.schema, "\" is not a schema name: give 1 to ",
                                    sizeof header.schema - 1, " bytes"));
   }
   if (!is_record_size(head.record_bytes)) {
-    return make_error(Errc::kInvalidArgument,
-                      absl::StrCat("records of ", head.record_bytes, " bytes: they have ",
-                                   kRecordBytesMin, " to ", kRecordBytesMax));
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat("records of ", head.record_bytes, " bytes are not supported: use ",
+                     kRecordBytesMin, " to ", kRecordBytesMax));
   }
   std::string text;
   if (head.description) {

@@ -40,9 +40,7 @@ absl::Status RecordFileReader::rewind() {
   if (!raw_head.ok()) return raw_head.status();
   if (*raw_head == raw_head_) return absl::OkStatus();
   return make_error(Errc::kBadInput,
-                    absl::StrCat(name(),
-                                 " was written anew while it was read: its head is "
-                                 "another one now; start again"));
+                    absl::StrCat(name(), " was rewritten while it was being read. Start again"));
 }
 
 // As it stands in the file, of the length that its beginning says.
@@ -94,8 +92,8 @@ absl::Status RecordFileReader::refill() {
   return make_error(Errc::kBadInput,
                     absl::StrCat(name(), ": record ", records_ + 1, " at ", source_->place(offset),
                                  " is cut off: ", end_, " of its ", head_.record_bytes,
-                                 " bytes are there, and are left out; what came before it is "
-                                 "whole. Fetch the file again"));
+                                 " bytes are there, and are ignored; all records before it are "
+                                 "complete. Fetch the file again"));
 }
 
 absl::Status RecordFileReader::fail(const absl::Status& status) {

@@ -159,8 +159,7 @@ absl::Status RecordWriter::cut_back(std::uint64_t committed_bytes) {
   if (file_bytes_ < committed_bytes) {
     return make_error(Errc::kDamaged,
                       absl::StrCat(path_, " has ", file_bytes_, " bytes, but ", committed_bytes,
-                                   " were committed: it was cut by somebody; record into another "
-                                   "file"));
+                                   " were committed: it was truncated. Record into another file"));
   }
   file_bytes_ = committed_bytes;
   return disk_.truncate(file_.get(), committed_bytes);
@@ -178,7 +177,7 @@ absl::Status RecordWriter::write(std::span<const std::byte> records) {
   if (records.size() % record_bytes_ != 0) {
     return make_error(Errc::kInvalidArgument,
                       absl::StrCat(records.size(), " bytes for ", path_,
-                                   " are no whole records of ", record_bytes_, " bytes"));
+                                   " are not whole records of ", record_bytes_, " bytes"));
   }
   while (!records.empty()) {
     if (staged_bytes_ == staged_.size()) {

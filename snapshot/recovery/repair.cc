@@ -163,12 +163,12 @@ absl::Status Repairer::append_unlisted(SessionLog& rebuilt, const UnlistedJourna
 
 void Repairer::say_rebuilt(const SessionLog& valid, const UnlistedJournals& unlisted) {
   if (valid.entry_count() > 0 || unlisted.journals.empty()) {
-    say(absl::StrCat(path(kSessionsFileName), " goes back to its first ", valid.entry_count(),
-                     " entries; what it was is kept in ", path(kSessionsFileName), ".damaged-",
+    say(absl::StrCat(path(kSessionsFileName), " is reset to its first ", valid.entry_count(),
+                     " entries; its old content is kept in ", path(kSessionsFileName), ".damaged-",
                      request_.fresh_id.hex()));
   } else {
-    say(absl::StrCat(path(kSessionsFileName), " and its copy were gone, empty or damaged: made ",
-                     "anew from the segments"));
+    say(absl::StrCat(path(kSessionsFileName),
+                     " and its copy were gone, empty or damaged: ", "rebuilt from the segments"));
   }
   for (const UnlistedJournal& journal : unlisted.journals) {
     say(absl::StrCat("journal ", journal.journal_id.hex(), ": ", journal.segments,
@@ -178,9 +178,9 @@ void Repairer::say_rebuilt(const SessionLog& valid, const UnlistedJournals& unli
   }
   for (const std::string& line : unlisted.left_aside) say(line);
   if (unlisted.journals.empty()) return;
-  say("the segments do not say where one session ended and the next began, which sequences were "
-      "voids (they are damaged now), how far a feed had come (--resume begins at its start), and "
-      "what a publisher had written or published beyond the last sum");
+  say("the segments do not record where sessions ended and which sequences were voids (they are "
+      "now damaged). They do not record how far a feed had been read (--resume begins at its "
+      "start), or what was written beyond the last sum");
 }
 
 absl::Status Repairer::copy_aside(const std::string& suffix) {
@@ -215,7 +215,7 @@ absl::Status Repairer::heal_sessions() {
   sessions_ = *std::move(sessions);
   if (!sessions_->copy_defects().empty()) {
     say(absl::StrCat(sessions_->copy_defects().size(), " entries of ", path(kSessionsFileName),
-                     " healed from its copy, or the other way round"));
+                     " restored from its copy, or in the copy from it"));
   }
   return absl::OkStatus();
 }
@@ -283,8 +283,8 @@ absl::Status Repairer::rewrite_indexes_of(const SessionBegin& begin) {
     if (index->is_right()) continue;
     const absl::Status status = rewrite_index(files, segment);
     if (!status.ok()) return status;
-    say(absl::StrCat(files.path(segment, "idx"), " made anew from ", index->entries,
-                     " entries that check"));
+    say(absl::StrCat(files.path(segment, "idx"), " rebuilt from ", index->entries,
+                     " valid entries"));
   }
   return absl::OkStatus();
 }
@@ -312,8 +312,8 @@ absl::StatusOr<bool> Repairer::record_missing_front() {
   if (!status.ok()) return status;
   say(absl::StrCat("journal ", begin.journal_id.hex(), ": the segments of sequences ",
                    missing.first, " to ", missing.last,
-                   " are gone, and retention had not removed them: recorded as if it had, so that "
-                   "the journal goes on with what is there"));
+                   " are gone, and retention had not removed them. They are recorded as removed, "
+                   "and the journal continues with the remaining segments"));
   return true;
 }
 

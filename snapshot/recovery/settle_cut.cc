@@ -43,7 +43,7 @@ class Cutter {
 
   void log_kept(const std::string& path) {
     log_.push_back(log_entry(LogEvent::kJournalKeptAside,
-                             absl::StrCat("kept what was never durable in ", path),
+                             absl::StrCat("kept the bytes that were never durable in ", path),
                              {{"path", path}}));
   }
 
@@ -122,9 +122,8 @@ absl::Status Cutter::cut_segment(std::uint64_t segment) {
   // The next session begins after the void, and that is mostly in another segment.
   const absl::Status released = release_reserved_space(disk_, jnl->get(), geometry, cut_.durable);
   if (!released.ok()) {
-    log_.push_back(
-        log_entry(LogEvent::kJournalTrouble,
-                  absl::StrCat("space stays reserved that nobody needs: ", released.message())));
+    log_.push_back(log_entry(LogEvent::kJournalTrouble,
+                             absl::StrCat("unused space stays reserved: ", released.message())));
   }
   const auto sum = open(files_.path(segment, "sum"), OpenMode::kReadWrite);
   if (!sum.ok()) return sum.status();

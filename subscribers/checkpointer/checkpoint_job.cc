@@ -26,7 +26,7 @@ absl::Status write(const CheckpointTask& task, const StateSnapshot& snapshot,
   if (!writer.ok()) return writer.status();
   EntryDigest digest;
   const absl::Status read = snapshot.read([&](std::span<const std::byte> entries) {
-    if (stop.is_set()) return make_error(Errc::kClosed, "the checkpoint was given up");
+    if (stop.is_set()) return make_error(Errc::kClosed, "the checkpoint was abandoned");
     digest.add(entries);
     result.entries += entries.size() / task.fold->shape().entry_bytes;
     return writer->append(entries);

@@ -38,7 +38,7 @@ absl::StatusOr<std::shared_ptr<const Fold>> named_fold(const CheckpointerOptions
 absl::StatusOr<std::optional<unsigned>> group_of_own_bus(const std::string& bus) {
   struct stat info{};
   if (::stat(bus.c_str(), &info) != 0) {
-    return make_system_error(errno, absl::StrCat("cannot look at ", bus));
+    return make_system_error(errno, absl::StrCat("cannot check ", bus));
   }
   if (info.st_uid != ::geteuid()) {
     return make_error(Errc::kNotPermitted,
@@ -76,12 +76,12 @@ absl::StatusOr<Checkpointer> Checkpointer::open(CheckpointerOptions options) {
 absl::StatusOr<Checkpointer> start_checkpointer(CheckpointerSetUp set_up) {
   if (!set_up.log) set_up.log = [](const LogEntry&) {};
   if (set_up.keep == 0) {
-    return make_error(Errc::kInvalidArgument, "at least one checkpoint is to be kept");
+    return make_error(Errc::kInvalidArgument, "keep must be at least 1");
   }
   if (!set_up.subscriber.instruments.empty()) {
-    return make_error(Errc::kInvalidArgument,
-                      "subscriber.instruments is given, and a checkpoint is the state of the whole "
-                      "bus; leave it out");
+    return make_error(
+        Errc::kInvalidArgument,
+        "subscriber.instruments is set, but a checkpoint is the state of the whole bus. Remove it");
   }
   if (absl::Status placed = check_placement(set_up.subscriber.threads); !placed.ok()) {
     return placed;
@@ -142,7 +142,7 @@ absl::Status Checkpointer::State::load_checkpoint() {
   const CheckpointIdentity from = checkpoint->identity();
   options.log(
       log_entry(LogEvent::kStoreBegins,
-                absl::StrCat("the store is made from the checkpoint of sequence ", from.sequence),
+                absl::StrCat("the store is built from the checkpoint of sequence ", from.sequence),
                 {{"sequence", from.sequence}}));
   return store->commit(StorePosition{{from.journal_id, from.session_id, from.sequence}, true});
 }
@@ -188,7 +188,7 @@ absl::Status Checkpointer::State::reopen_store() {
 absl::Status Checkpointer::State::not_finished() const {
   return make_error(errc_of(store->failure()),
                     absl::StrCat(std::string(store->failure().message()),
-                                 "; the next run goes on after record ", committed_through()));
+                                 "; the next run continues after record ", committed_through()));
 }
 
 // The checkpointer.

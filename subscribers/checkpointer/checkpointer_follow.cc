@@ -113,8 +113,8 @@ void Checkpointer::State::watch_durable() {
   options.log(
       log_entry(LogEvent::kNotDurable,
                 absl::StrCat("nothing after record ", durable,
-                             " is durable: its publisher may be gone, or its journal has failed; "
-                             "what comes is read again once it is"),
+                             " is durable: the publisher may have ended, or its journal may have "
+                             "failed. Later records are read again once they are durable"),
                 {{"durable", durable}}));
 }
 

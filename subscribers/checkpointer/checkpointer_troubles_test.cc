@@ -172,7 +172,7 @@ TEST_CASE("A store that cannot be written to is told once, and goes on where its
     CHECK_FALSE(following.checkpointer->digest().ok());
     const absl::Status finished = following.checkpointer->finish();
     CHECK(errc_of(finished) == Errc::kSystem);
-    CHECK_THAT(std::string(finished.message()), Contains("the next run goes on after record"));
+    CHECK_THAT(std::string(finished.message()), Contains("the next run continues after record"));
   }
   REQUIRE(told.size() == 1);
   CHECK_THAT(told[0], Contains("cannot write to the store"));

@@ -75,7 +75,7 @@ TEST_CASE("A checkpointer takes no chosen instruments: a checkpoint is of the wh
   options.subscriber.instruments = {"id:7"};
   const absl::Status refused = Checkpointer::open(std::move(options)).status();
   CHECK(errc_of(refused) == Errc::kInvalidArgument);
-  CHECK(std::string(refused.message()).find("subscriber.instruments is given") == 0);
+  CHECK(std::string(refused.message()).find("subscriber.instruments is set") == 0);
 }
 
 TEST_CASE("A checkpointer goes by its own end_at_close, and waits for the next session") {

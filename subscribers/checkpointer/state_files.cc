@@ -139,9 +139,10 @@ absl::Status cannot_open(const rocksdb::Status& status, const std::string& direc
   // Closing the lock file would end a lock of this process.
   const pid_t holder = held_here ? ::getpid() : holder_of(directory + "/LOCK");
   if (holder != 0) {
-    return make_error(Errc::kInUse,
-                      absl::StrCat("process ", holder, " is the checkpointer of ", directory,
-                                   ": there is one for a bus and a fold; stop it first"));
+    return make_error(
+        Errc::kInUse,
+        absl::StrCat("process ", holder, " is the checkpointer of ", directory,
+                     ": a bus has one checkpointer for each fold. Stop that process first"));
   }
   const Failure failure = classify(status);
   return make_error(failure.code, absl::StrCat("cannot open the store in ", directory, ": ", text,
@@ -220,7 +221,7 @@ absl::StatusOr<std::optional<StorePosition>> StateFiles::read_position() const {
                      value.fold_version, " over ", get_text(value.schema), " (store version ",
                      value.version, "), not of ", shape_.name, " version ", shape_.version,
                      " over ", shape_.schema, " (", kStoreVersion,
-                     "): move that directory away, and the state is made anew from the journal"));
+                     "). Move that directory away, and the state is rebuilt from the journal"));
   }
   return StorePosition{{value.journal_id, value.session_id, value.sequence}, value.settled != 0};
 }

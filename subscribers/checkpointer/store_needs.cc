@@ -141,7 +141,7 @@ absl::Status check_store_files(const std::string& directory) {
     struct stat info{};
     if (::lstat(path.c_str(), &info) != 0) {
       if (errno == ENOENT) continue;
-      return make_system_error(errno, absl::StrCat("cannot look at ", path));
+      return make_system_error(errno, absl::StrCat("cannot check ", path));
     }
     if (!S_ISREG(info.st_mode)) {
       return make_error(Errc::kNotALapwingFile,
@@ -153,12 +153,12 @@ absl::Status check_store_files(const std::string& directory) {
     const bool is_log = most == kStoreLogBytesMax && name.ends_with(".log");
     if (is_log) log_bytes += bytes;
     if (name == "LOCK" || (is_log ? log_bytes : bytes) <= most) continue;
-    return make_error(Errc::kDamaged,
-                      absl::StrCat(path, " has ", bytes, " bytes, and a store has at most ", most,
-                                   is_log ? " in all such files" : " there",
-                                   ": it is damaged; remove the directory ", directory,
-                                   ", and it is made anew from the newest checkpoint and the "
-                                   "journal"));
+    return make_error(
+        Errc::kDamaged,
+        absl::StrCat(path, " has ", bytes, " bytes, and a store has at most ", most,
+                     is_log ? " in all such files" : " there",
+                     ". It is damaged. Remove the directory ", directory,
+                     "; the store is then rebuilt from the newest checkpoint and the journal"));
   }
   return absl::OkStatus();
 }

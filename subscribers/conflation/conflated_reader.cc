@@ -35,7 +35,7 @@ absl::StatusOr<ConflationKey> key_of_fold(absl::StatusOr<std::unique_ptr<Fold>> 
   if (!made.ok()) {
     return make_error(errc_of(made.status()),
                       absl::StrCat("records of schema `", schema,
-                                   "` have no key that is known: give ConflationOptions::key"));
+                                   "` have no known key. Set ConflationOptions::key"));
   }
   std::shared_ptr<const Fold> fold = *std::move(made);
   const std::uint32_t key_bytes = fold->shape().key_bytes;
@@ -357,17 +357,16 @@ absl::Status ConflatedReader::State::prepare() {
 absl::StatusOr<ConflatedReader> ConflatedReader::open(SubscriberOptions subscriber,
                                                       ConflationOptions options) {
   if (options.interval.count() <= 0) {
-    return make_error(Errc::kInvalidArgument, "an interval of conflation is above 0");
+    return make_error(Errc::kInvalidArgument, "the interval of conflation must be above 0");
   }
   if (options.keys_max == 0 || options.keys_max > kKeysMaxMax) {
     return make_error(Errc::kInvalidArgument,
                       absl::StrCat("keys_max is ", options.keys_max, "; give 1 to ", kKeysMaxMax));
   }
   if (options.key.key_bytes != 0 && !options.key.of) {
-    return make_error(
-        Errc::kInvalidArgument,
-        "key.key_bytes is given without key.of: without a function that makes the key "
-        "it is that of the bus's schema; give both, or neither");
+    return make_error(Errc::kInvalidArgument,
+                      "key.key_bytes is set without key.of, the function that makes the key. Set "
+                      "both, or neither to use the key of the bus's schema");
   }
   absl::StatusOr<Subscriber> opened = Subscriber::open(std::move(subscriber));
   if (!opened.ok()) return opened.status();

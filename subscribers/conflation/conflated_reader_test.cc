@@ -404,7 +404,7 @@ TEST_CASE("Options of a conflated reader that cannot be, or would be ignored, ar
   CHECK(says(refusal({.interval = {}}), "interval"));
   CHECK(says(refusal({.keys_max = 0}), "keys_max is 0"));
   CHECK(says(refusal({.keys_max = std::uint32_t{1} << 31}), "keys_max"));
-  CHECK(says(refusal({.key = {.key_bytes = 8}}), "key.key_bytes is given without key.of"));
+  CHECK(says(refusal({.key = {.key_bytes = 8}}), "key.key_bytes is set without key.of"));
 }
 
 TEST_CASE("Every schema that ships has a key") {

@@ -125,8 +125,8 @@ absl::Status Recording::append_state(const Fold& fold, std::span<const std::byte
   const std::size_t entry_bytes = fold.shape().entry_bytes;
   if (entry_bytes == 0 || entries.size() % entry_bytes != 0) {
     return make_error(Errc::kRecordSize,
-                      absl::StrCat(entries.size(), " bytes are no whole entries of ", entry_bytes,
-                                   " bytes; nothing of them was recorded"));
+                      absl::StrCat(entries.size(), " bytes are not whole entries of ", entry_bytes,
+                                   " bytes; nothing was recorded"));
   }
   state.state_kind.schema_name = fold.shape().schema;
   state.state_kind.record_bytes = fold.shape().record_bytes;

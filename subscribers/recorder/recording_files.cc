@@ -48,10 +48,10 @@ absl::Status RecordingFiles::check_continuation() const {
       Errc::kInvalidArgument,
       at_.part == 0
           ? absl::StrCat(options_.path,
-                         " is one file, recorded without rotation: go on without, "
-                         "or choose another name")
+                         " is one file, recorded without rotation. Continue without rotation, or "
+                         "choose another name")
           : absl::StrCat(options_.path, " is a series of files (", position_path(options_.path),
-                         "): go on with a rotation, by size or time, or choose another name"));
+                         "). Continue with a rotation, by size or time, or choose another name"));
 }
 
 absl::Status RecordingFiles::check_beginning() const {
@@ -63,11 +63,11 @@ absl::Status RecordingFiles::check_beginning() const {
     const bool taken =
         options_.rotation.on() ? is_part_name(options_.path, name) : name == own_name;
     if (!taken) continue;
-    return make_error(Errc::kInvalidArgument,
-                      absl::StrCat(directory, "/", name,
-                                   " is there already and is no recording that could be "
-                                   "continued (no ",
-                                   position_path(options_.path), "): choose another name"));
+    return make_error(
+        Errc::kInvalidArgument,
+        absl::StrCat(directory, "/", name,
+                     " exists already, and is not a recording that can be continued (there is no ",
+                     position_path(options_.path), "). Choose another name"));
   }
   return absl::OkStatus();
 }
@@ -284,7 +284,7 @@ absl::Status RecordingFiles::begin_file(RecordingPosition next, std::uint64_t ti
   if (!exists.ok()) return exists.status();
   if (*exists) {
     return make_error(Errc::kInvalidArgument,
-                      absl::StrCat(path, " is there already; remove it or record to another name"));
+                      absl::StrCat(path, " exists already; remove it or record to another name"));
   }
   if (absl::Status moved = move_position(next); !moved.ok()) return moved;
   auto writer = RecordWriter::create(disk_, path, *head, format_->record_bytes());
@@ -350,11 +350,12 @@ absl::Status RecordingFiles::keep(absl::Status status) {
   failure_ = is_the_files ? writer_->cause() : std::move(status);
   const bool other_records = errc_of(failure_) == Errc::kRecordSize;
   if (!other_records && at_.began()) {
-    failure_ = make_error(errc_of(failure_),
-                          absl::StrCat(std::string(failure_.message()),
-                                       "; what is recorded up to record ", at_.position.sequence,
-                                       " stays: put that right, record to the same name "
-                                       "again, and it goes on there"));
+    failure_ = make_error(
+        errc_of(failure_),
+        absl::StrCat(
+            std::string(failure_.message()), "; the recording is kept up to record ",
+            at_.position.sequence,
+            ". Fix this and record to the same name again: the recording continues there"));
   }
   return failure_;
 }

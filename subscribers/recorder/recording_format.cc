@@ -45,12 +45,11 @@ FeedMetadata dbn_metadata_of(const std::string& directory) {
   return [metadata, directory](const Id128& session_id) -> absl::StatusOr<std::string> {
     absl::StatusOr<std::string> raw = metadata->of(session_id);
     if (!raw.ok() || !raw->empty()) return raw;
-    return make_error(
-        Errc::kBadInput,
-        absl::StrCat("the bus in ", directory,
-                     " has no DBN metadata, with which a DBN file begins; publish with metadata "
-                     "(PublisherOptions::metadata), or name the file *",
-                     kRecordFileSuffix));
+    return make_error(Errc::kBadInput,
+                      absl::StrCat("the bus in ", directory,
+                                   " has no DBN metadata, which a DBN file needs. Publish with "
+                                   "metadata (PublisherOptions::metadata), or name the file *",
+                                   kRecordFileSuffix));
   };
 }
 
@@ -142,10 +141,9 @@ absl::Status RecordingFormat::check(const RecordBatch& batch) const {
     }
   }
   if (is_whole) return absl::OkStatus();
-  return make_error(Errc::kRecordSize,
-                    absl::StrCat(batch.records.size(), " bytes of schema ", batch.schema_name,
-                                 " are no whole records of ", record_bytes,
-                                 " bytes; nothing of them was recorded"));
+  return make_error(Errc::kRecordSize, absl::StrCat(batch.records.size(), " bytes of schema ",
+                                                    batch.schema_name, " are not whole records of ",
+                                                    record_bytes, " bytes; nothing was recorded"));
 }
 
 absl::StatusOr<bool> RecordingFormat::is_same_feed(const Id128& session_id,

@@ -138,7 +138,7 @@ TEST_CASE("A disk that is full stops a recording with a message, and room lets i
       if (position.ok() && position->began()) {
         REQUIRE(std::string(first.message())
                     .find("up to record " + std::to_string(position->position.sequence) +
-                          " stays: put that right") != std::string::npos);
+                          ". Fix this and record") != std::string::npos);
       }
       REQUIRE_FALSE(record_up_to(disk, options, kRecords, random, of).ok());
     }

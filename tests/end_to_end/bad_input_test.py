@@ -137,8 +137,8 @@ class Feeds(harness.BusTest):
 
     def test_a_schema_is_chosen_of_what_has_it(self):
         path = self.write("mbo.dbn", harness.decoded(harness.feed_file("mbo", SNAPSHOT)))
-        self.refuse(f"dbn:{path}", USAGE, "none of trades", options=("--schema", "trades"))
-        self.refuse("synthetic:records=1", USAGE, "leave --schema out",
+        self.refuse(f"dbn:{path}", USAGE, "not of trades", options=("--schema", "trades"))
+        self.refuse("synthetic:records=1", USAGE, "Remove --schema",
                     options=("--schema", "mbo"))
 
     def publish_damaged(self, path):
@@ -286,7 +286,7 @@ class Buses(harness.BusTest):
         bus = str(self.folder.joinpath(*["x" * 200] * 3))
         os.makedirs(os.path.dirname(bus))
         refused = self.publish(bus=bus, expect=USAGE)
-        self.assert_says(refused, bus, "bytes", "more than the 511 ", "choose a shorter one")
+        self.assert_says(refused, bus, "bytes", "more than the 511 ", "Choose a shorter one")
         self.assertFalse(os.path.exists(bus + "/bus.json"))
 
     def test_a_socket_replaced_by_a_file_link_or_directory_is_left_untouched(self):

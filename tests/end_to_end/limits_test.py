@@ -455,7 +455,7 @@ class HugeFiles(LimitsTest):
             path = next(self.store().glob(pattern))
             os.truncate(path, HUGE)
             refused = self.checkpoint(expect=DAMAGED)
-            for word in (str(path), str(HUGE), "remove the directory"):
+            for word in (str(path), str(HUGE), "Remove the directory"):
                 self.assertIn(word, refused.err())
 
     def test_a_pipe_in_the_place_of_a_file_of_the_store_is_refused(self):

@@ -54,7 +54,7 @@ class AMillionSessions(harness.BusTest):
     def test_repair_goes_back_to_the_row_before_a_damaged_one(self):
         self.damage(SESSIONS)
         repaired = self.run_to_end("repair", "repair").out()
-        self.assertIn(f"goes back to its first {SESSIONS} entries", repaired)
+        self.assertIn(f"is reset to its first {SESSIONS} entries", repaired)
         self.run_to_end("next", "publish", "--source", "kv16:keys=9,records=10")
         self.run_to_end("verify", "verify")
 

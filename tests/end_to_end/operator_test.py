@@ -157,8 +157,8 @@ class AnOperator(harness.BusTest):
         self.until("it to be live", lambda: "caught up" in attached.err())
         ring = pathlib.Path(self.info()["ring"]["path"])
         ring.unlink()
-        self.until("the publisher to notice", lambda: f"the ring file {ring} was deleted by "
-                   "somebody: attached subscribers go on" in flow.publisher.err())
+        self.until("the publisher to notice", lambda: f"the ring file {ring} was deleted: "
+                   "attached subscribers continue" in flow.publisher.err())
         flow.feed(RECORDS // 2)
         refused = self.run_to_end("refused", "tail", "--from", "start", "--reattach", "100ms",
                                   *PIPE, expect=5)

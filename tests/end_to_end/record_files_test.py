@@ -253,7 +253,7 @@ class FilesThatLie(SignalsTest):
         bus, cut = self.publish(path, expect=DAMAGED)
         self.assertEqual(cut.summary()["records"], RECORDS - 1)
         self.assertIn(f"record {RECORDS} at byte", cut.err())
-        self.assertIn("36 of its 56 bytes are there, and are left out", cut.err())
+        self.assertIn("36 of its 56 bytes are there, and are ignored", cut.err())
         exported = RecordFile(self.export(self.folder / "whole.records", bus=bus).read_bytes())
         self.assertEqual(exported.content[exported.begin:], signals(RECORDS - 1))
 

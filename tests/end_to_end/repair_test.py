@@ -107,7 +107,7 @@ class Repair(harness.BusTest):
         self.assertIn("lapwing repair", refused.err())
 
         repaired = self.run_to_end("repair", "repair")
-        self.assertIn(f"goes back to its first {second} entries", repaired.out())
+        self.assertIn(f"is reset to its first {second} entries", repaired.out())
         kept = [next(self.root.glob(f"{path.name}.damaged-*")).read_bytes()
                 for path in (self.sessions, self.copy)]
         self.assertEqual(kept, damaged, "what it was is kept")

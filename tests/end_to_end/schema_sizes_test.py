@@ -60,7 +60,7 @@ class SchemaSizes(harness.BusTest):
     def test_conflation_has_no_key_for_them(self):
         words = self.refused("tail", "--from", "start", "--until-closed", "--conflate", "1s")
         self.assert_told(words)
-        self.assertIn("have no key that is known", words)
+        self.assertIn("have no known key", words)
 
     def test_record_and_export_write_no_file_of_them(self):
         for name, options in (("record", ("--from", "start", "--until-closed")), ("export", ())):
