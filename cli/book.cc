@@ -41,13 +41,12 @@ constexpr char kBookAbout[] =
     "  lapwing book --bus ./es --until-closed --summary\n\n"
     "Each line has orders, size and price of a bid, then price, size and orders of an ask. More\n"
     "than four books are shown as a list of their best prices. A book is shown only between two\n"
-    "events of the venue. Only --at shows it right after the given record, and says so if that\n"
-    "is inside an event. STALE marks a book that lost records; its next clear or snapshot makes\n"
-    "it good again. If the bus keeps no journal, the books begin with the oldest record in the\n"
-    "ring. --format json prints one object a line for each book, --format csv a row for each\n"
-    "level. Both have the names of the records' fields, and prices in units of 1e-9. The digest\n"
-    "of --summary is that of the state of all books as of its sequence: if both are equal, the\n"
-    "states are equal.";
+    "events of the venue. Only --at shows it right after the given record, with a note if that\n"
+    "is inside an event. STALE marks a book that lost records, until its next clear or snapshot.\n"
+    "If the bus keeps no journal, the books begin with the oldest record in the ring. --format\n"
+    "json prints one object a line for each book, --format csv a row for each level. Both use the\n"
+    "names of the records' fields, and prices in units of 1e-9. The digest of --summary is that\n"
+    "of the state of all books as of its sequence: if both are equal, the states are equal.";
 
 constexpr std::size_t kBooksInFullMax = 4;
 constexpr std::uint64_t kBlockNs = 1'000'000'000;   // between two blocks that are no terminal's

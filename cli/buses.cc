@@ -21,7 +21,7 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kBusesAbout[] =
-    "List your own and root's buses, and what their publishers do.\n\n"
+    "List your own and root's buses, and the states of their publishers.\n\n"
     "  lapwing buses\n"
     "  lapwing buses --user 1000 --json    also those of user 1000\n"
     "  lapwing buses --user all\n\n"

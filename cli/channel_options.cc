@@ -34,9 +34,10 @@ void add_keep_options(CLI::App& command, ChannelPlace& place) {
 
 CLI::Option* add_retry_option(CLI::App& command, ChannelPlace& place) {
   return command
-      .add_option("--retry", place.retry_ns,
-                  "keep trying for this long while nobody listens, and wait this long to be served "
-                  "(default: try once)")
+      .add_option(
+          "--retry", place.retry_ns,
+          "keep trying for this long until a process listens, and wait this long to be served "
+          "(default: try once)")
       ->transform(as_duration_ns({.zero = true}))
       ->type_name("DURATION");
 }

@@ -13,11 +13,11 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kCompletionAbout[] =
-    "Print a script with which a shell completes this program's words.\n\n"
+    "Print a script that makes a shell complete the commands and options of this program.\n\n"
     "  source <(lapwing completion bash)\n"
     "  lapwing completion zsh > ~/.zfunc/_lapwing    # a folder of fpath\n"
     "  lapwing completion fish > ~/.config/fish/completions/lapwing.fish\n\n"
-    "An installation has put all three where shells search.";
+    "An installation puts all three where shells search.";
 
 int print_completion(const CLI::App& app, const std::string& shell) {
   const ProgramText program = text_of(app);

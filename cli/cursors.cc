@@ -20,13 +20,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kCursorsAbout[] =
-    "Show cursors: how far the programs that keep them have come.\n\n"
+    "Show cursors: the positions up to which programs have processed a bus.\n\n"
     "  lapwing cursors es.log.cursor\n"
     "  lapwing cursors *.cursor --json\n\n"
     "A cursor is a file in which a program keeps its position on a bus. It is only read, and the\n"
     "program may run meanwhile. `output` is what the program has committed with the position:\n"
-    "where its own output ended. `--from after:POSITION` of other commands goes on after it.\n"
-    "The exit code is 4 if a cursor is damaged; the others are shown all the same.";
+    "where its own output ended. `--from after:POSITION` of other commands continues after it.\n"
+    "The exit code is 4 if a cursor is damaged; the others are still shown.";
 
 struct CursorsOptions {
   std::vector<std::string> paths;

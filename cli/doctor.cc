@@ -28,9 +28,9 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kDoctorAbout[] =
-    "Examine this machine: what makes a bus fail here, or slow.\n\n"
+    "Examine this machine for settings that break or slow down a bus.\n\n"
     "  lapwing doctor\n"
-    "  lapwing doctor --bus ./es            # its ring's size, and its journal's disk, too\n"
+    "  lapwing doctor --bus ./es            # also its ring's size, and its journal's disk\n"
     "  lapwing doctor --json\n\n"
     "Each line has a verdict, a property and its value; below it, why it matters and a command\n"
     "that changes it. Nothing is changed. Run it as the user who runs the bus.\n"
@@ -109,7 +109,8 @@ int show_examination(const DoctorOptions& options) {
 
 void add_doctor(CLI::App& app, Run& run) {
   const auto [command, options] = add_command(app, run, "doctor", kDoctorAbout, show_examination);
-  command.add_option("--bus", options.bus, "a bus directory: its ring and its disk, too")
+  command
+      .add_option("--bus", options.bus, "directory of a bus: also examine its ring and its disk")
       ->type_name("DIR");
   command.add_flag("--json", options.json, "print JSON");
 }

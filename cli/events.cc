@@ -18,8 +18,8 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kEventsAbout[] =
-    "Show what has happened on a bus: who attached and left, and what they lost; who was refused\n"
-    "or disconnected, and why; when publishing waited; how the journal ended.\n\n"
+    "Show the events of a bus: subscribers that attached, left or lost records, clients that were\n"
+    "refused or disconnected, waits of the publisher, and the end of the journal.\n\n"
     "  lapwing events --bus ./es\n"
     "  lapwing events --bus ./es --after 120 --json\n\n"
     "Requires a running publisher, which keeps the last 256 events of its session. If there are\n"

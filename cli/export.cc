@@ -33,7 +33,7 @@ constexpr char kExportAbout[] =
     "  lapwing export --bus ./kv --out kv.records\n\n"
     "Records of DBN become a DBN file. All others become a record file, which begins with the\n"
     "description of its records; `lapwing publish --source file:FILE` publishes it again. Call\n"
-    "it *.records or *.records.zst; such a name makes a record file of DBN's records, too.\n\n"
+    "it *.records or *.records.zst. With such a name, DBN's records also become a record file.\n\n"
     "The file appears when it is complete: until then it is FILE.new, which is removed if the\n"
     "export fails or is interrupted (exit code 1). An existing FILE is not replaced.\n\n"
     "A bus has several journals if one failed. The file gets the records of all journals, oldest\n"

@@ -285,8 +285,8 @@ void add_follow_options(CLI::App& command, FollowOptions& options) {
       .add_option("--from", options.from,
                   "where to begin: live (the next record), oldest (the first retained record), "
                   "seq:N, time:RFC3339 (at or shortly before that time), after:POSITION (as "
-                  "`lapwing cursors` shows it), or snapshot (the state of the newest checkpoint, "
-                  "then the records after it; snapshot:FOLD names the fold)")
+                  "`lapwing cursors` shows it), or snapshot. A snapshot is the state of the newest "
+                  "checkpoint, then the records after it; snapshot:FOLD names the fold")
       ->capture_default_str()
       ->check(parsed_by(parse_from))
       ->transform(renamed("start", "oldest"))
@@ -300,8 +300,8 @@ void add_follow_options(CLI::App& command, FollowOptions& options) {
 void add_end_options(CLI::App& command, FollowOptions& options) {
   command
       .add_option("--name", options.name,
-                  "what `lapwing subscribers`, `lapwing top` and --expect call it (default: the "
-                  "command)")
+                  "name of this subscriber in `lapwing subscribers`, `lapwing top` and --expect "
+                  "(default: the command)")
       ->type_name("NAME");
   command.add_flag("--until-closed", options.until_closed,
                    "end when the publisher closes its session cleanly");
@@ -318,7 +318,8 @@ void add_policy_options(CLI::App& command, FollowOptions& options, bool keeps_st
   std::string about = "when lapped: fill the gap from the journal, skip it, or stop";
   std::vector<std::string> policies = names_in(kOnGapNames);
   if (keeps_state) {
-    about += "; snapshot: go on with the newest checkpoint, if there is one in the gap or after it";
+    about +=
+        "; snapshot: continue with the newest checkpoint, if there is one in the gap or after it";
   } else {
     std::erase(policies, name_of(OnGap::kSnapshot));
   }

@@ -35,13 +35,11 @@ constexpr char kHealthAbout[] =
     "  lapwing health --bus ./es --expect logger --expect risk --max-lag 100000 --max-delay 1s\n"
     "  lapwing health --bus ./es --ignore-subscribers      the probe of a publisher's container\n\n"
     "A subscriber has a problem if its process is stopped, if it is behind and has not reported\n"
-    "for 3 s, or if it is missing: it was attached when the last session ended and has not\n"
-    "returned. `lapwing subscribers --forget NAME` removes a missing one from the list.\n\n"
-    "The exit code is 1 if a subscriber has a problem, is absent or exceeds a limit; 5 if there "
-    "is\n"
-    "no publisher, its process is stopped, it has been silent for 3 s, or it does not answer; and "
-    "6\n"
-    "if its journal has failed, or journaling was stopped.";
+    "for 3 s, or if it is missing. It is missing if it was attached when the last session ended,\n"
+    "and has not returned. `lapwing subscribers --forget NAME` removes it from the list.\n\n"
+    "The exit code is 1 if a subscriber has a problem, is absent or exceeds a limit. It is 5 if\n"
+    "there is no publisher, if its process is stopped or silent for 3 s, or if it does not\n"
+    "answer. It is 6 if its journal has failed, or journaling was stopped.";
 
 // A subscriber reports its position at most so long after it has changed.
 constexpr std::uint64_t kReportAgeNs = 2 * kReportNsMin;

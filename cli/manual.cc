@@ -23,7 +23,7 @@ constexpr char kManualAbout[] =
     "  lapwing manual | man -l -\n"
     "  lapwing manual tail | man -l -\n"
     "  lapwing manual --into /usr/share/man/man1      # every page, as a file\n\n"
-    "An installation has put them there: man lapwing, man lapwing-tail.";
+    "An installation puts them there: man lapwing, man lapwing-tail.";
 
 struct ManualOptions {
   std::string command;
@@ -73,7 +73,9 @@ void add_manual(CLI::App& app, Run& run) {
   auto options = std::make_shared<ManualOptions>();
   CLI::App& command = add_command(app, "manual", kManualAbout);
   CLI::Option* name =
-      command.add_option("command", options->command, "whose page; without it the program's")
+      command
+          .add_option("command", options->command,
+                      "print the page of this command (default: the page of the program)")
           ->type_name("COMMAND");
   command.add_option("--into", options->into, "write every page into this directory")
       ->type_name("DIR")

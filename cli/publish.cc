@@ -46,8 +46,8 @@ constexpr char kPublishAbout[] =
     "  lapwing publish --bus ./es --source dbn:es.mbo.dbn.zst --resume   after a kill\n"
     "  taskset -c 2 lapwing publish --bus ./es --source dbn:- --thread-cpus 0-1\n\n"
     "SIGTERM, SIGINT and SIGHUP close the session cleanly, after everything is durable. If the\n"
-    "journal fails or is shed, live delivery continues. At the end a message says which records\n"
-    "the journal lost, and the exit code is 6.";
+    "journal fails or is shed, live delivery continues. At the end a message reports the\n"
+    "records that the journal lost, and the exit code is 6.";
 
 constexpr std::uint64_t kAwaitPollNs = 10'000'000;
 
@@ -210,7 +210,7 @@ absl::Status Publish::open() {
   const absl::StatusOr<Pace> pace = parse_pace(options_.pace);
   if (!pace.ok()) return pace.status();
   if (options_.journal == "none" && !options_.of_journal.empty()) {
-    return requires_journal(options_.of_journal, "--journal is none");
+    return requires_journal(options_.of_journal, "--journal none is set");
   }
   FeedOptions feed_options;
   feed_options.schema = options_.schema;
@@ -355,9 +355,9 @@ int Publish::run() {
 void add_feed_options(CLI::App& command, PublishOptions& options) {
   command
       .add_option("--source", options.source,
-                  "dbn:PATH (a DBN file, raw or zstd), file:PATH (a record file, raw or zstd), "
-                  "dbn:- or file:- (standard input), journal:DIR (a bus directory), "
-                  "synthetic[:key=value,…] (an order flow), or kv16[:key=value,…] (numbered keys)")
+                  "dbn:PATH (DBN file, raw or zstd), file:PATH (record file, raw or zstd), dbn:- "
+                  "or file:- (standard input), journal:DIR (bus directory), "
+                  "synthetic[:key=value,…] (order flow), or kv16[:key=value,…] (numbered keys)")
       ->required();
   command
       .add_option("--pace", options.pace,
@@ -387,10 +387,11 @@ void add_feed_options(CLI::App& command, PublishOptions& options) {
       ->check(whole_number(0))
       ->type_name("N");
   command
-      .add_option("--schema", options.schema,
-                  "of a DBN source that mixes schemas the one to publish (default: that of its "
-                  "first record); the rest is counted. mbp-1 and tbbo have the same record type: "
-                  "either takes both")
+      .add_option(
+          "--schema", options.schema,
+          "the schema to publish of a DBN source that mixes schemas (default: that of its first "
+          "record); other records are counted. mbp-1 and tbbo have the same record type: "
+          "either takes both")
       ->type_name("NAME");
   command.add_flag(
       "--restamp", options.publisher.restamped,

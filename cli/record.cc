@@ -43,13 +43,13 @@ constexpr char kRecordAbout[] =
     "  lapwing record --bus ./kv --from oldest --out kv.records --until-closed\n\n"
     "Records of DBN become DBN files. All others become record files, which begin with the\n"
     "description of their records; `lapwing publish --source file:FILE` publishes them again.\n"
-    "Call them *.records or *.records.zst; such a name makes a record file of DBN's records,\n"
-    "too.\n\n"
+    "Call them *.records or *.records.zst. With such a name, DBN's records also become record\n"
+    "files.\n\n"
     "A signal ends the file cleanly. A second run with the same --out continues exactly where\n"
-    "the first one ended, even if that was killed: FILE.position beside the file has the\n"
-    "position. If the history of that position is gone (a power cut, another journal), a reset\n"
-    "is reported. FILE.lock prevents two recorders of one file. If the file is missing, or was\n"
-    "cut or replaced, the recorder refuses to continue (exit code 4).\n\n"
+    "the first one ended, even if that was killed: FILE.position beside the file contains the\n"
+    "position. If the history of that position is gone (a power cut, another journal), a reset is\n"
+    "reported. FILE.lock prevents two recorders of one file. If the file is missing, or was cut\n"
+    "or replaced, the recorder refuses to continue (exit code 4).\n\n"
     "A bus that carries other records than the recording holds (another schema, size or\n"
     "description) is refused: record it into another file.\n\n"
     "With --from snapshot a new recording begins with the state, and continues with the records\n"
@@ -57,14 +57,14 @@ constexpr char kRecordAbout[] =
     "adds, flagged SNAPSHOT), the latest records as they are. A recording that is interrupted\n"
     "before the state is complete begins again.\n\n"
     "With --rotate-bytes, --rotate-every or --rotate-at the recording is a series of files, each\n"
-    "complete by itself: es.000001.20261120T143000Z.dbn.zst, es.000002.…, with a number and the\n"
-    "time of the first record in UTC (ts_recv, or as the records are described). That time also\n"
-    "decides the period of a record. The periods of a duration begin at its multiples in UTC (an\n"
-    "hour on the hour). A day, week or month begins at --rotate-at (default: midnight) in\n"
-    "--time-zone (default: UTC). A week begins on Monday, or on the day that --rotate-at has; a\n"
-    "month on its first day. A venue's event is not split. A second run may give other limits;\n"
-    "they apply from then on. Finished files may be moved away; move the last one only after the\n"
-    "recorder has ended.";
+    "complete by itself. Their names have a number and the time of the first record in UTC, for\n"
+    "example es.000001.20261120T143000Z.dbn.zst. That time is ts_recv, or the time that the\n"
+    "records' description names. It also determines the period of a record. The periods of a\n"
+    "duration begin at its multiples in UTC (an hour on the hour). A day, week or month begins at\n"
+    "--rotate-at (default: midnight) in --time-zone (default: UTC). A week begins on Monday, or\n"
+    "on the day in --rotate-at; a month begins on its first day. A venue's event is not split. A\n"
+    "second run may give other limits; they apply from then on. Finished files may be moved away;\n"
+    "move the last one only after the recorder has ended.";
 
 constexpr std::uint64_t kCommitNs = 500'000'000;
 
@@ -257,7 +257,7 @@ void add_record(CLI::App& app, Run& run) {
   command
       .add_option("--rotate-at", options.rotate_at,
                   "time at which a day, week or month begins, such as 17:00, or 'Sun 17:00' for a "
-                  "week (default: 00:00, and Monday for a week); without --rotate-every: each day, "
+                  "week (default: 00:00, and Monday for a week). Without --rotate-every: each day, "
                   "or each week if it has a day")
       ->check(not_empty())
       ->type_name("TIME");

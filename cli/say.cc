@@ -58,7 +58,7 @@ void add_log_option(CLI::App& command) {
   command
       .add_option_function<std::string>(
           "--log", [](const std::string& form) { the_log().is_json = form == "json"; },
-          "what it says on standard error: text, or json, an object a line")
+          "form of the messages on standard error: text, or json (one object a line)")
       ->check(CLI::IsMember({"text", "json"}))
       ->default_str("text");
 }

@@ -261,7 +261,7 @@ void add_serve(CLI::App& app, Run& run) {
       ->type_name("FILE");
   command
       .add_option("--host", options.hosts,
-                  "a name by which browsers know this machine, besides localhost")
+                  "a name that browsers use for this machine, in addition to localhost")
       ->check(parsed_by(parse_host_name))
       ->type_name("NAME");
   command.add_option("--tls-cert", options.tls_certificate, "certificate chain, PEM")

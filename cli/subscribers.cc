@@ -23,7 +23,7 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kSubscribersAbout[] =
-    "Show a bus's subscribers, how far behind each one is, and what it lost.\n\n"
+    "Show a bus's subscribers, how far each one is behind, and the records that it lost.\n\n"
     "  lapwing subscribers --bus ./es\n"
     "  lapwing subscribers --bus ./es --json\n"
     "  lapwing subscribers --bus ./es --forget old-logger\n\n"

@@ -28,8 +28,8 @@ constexpr char kSymbolsAbout[] =
     "  lapwing symbols --bus ./es\n"
     "  lapwing symbols --bus ./es ESH4 id:5930\n"
     "  lapwing symbols --bus ./es --json\n\n"
-    "The symbols are those of the feed's DBN metadata. A symbol may stand for another instrument\n"
-    "from some date on, so each line has the dates (UTC) from which and until which it holds.\n"
+    "The symbols are those of the feed's DBN metadata. A symbol may change its instrument at\n"
+    "some date, so each line has the dates (UTC) from which and until which it is valid.\n"
     "Needs no publisher. The exit code is 1 if a given symbol or instrument is unknown.";
 
 struct SymbolsOptions {

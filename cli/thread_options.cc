@@ -31,7 +31,7 @@ void add_thread_options(CLI::App& command, ThreadPlacement& threads) {
           "--thread-cpus",
           [&threads](const std::string& text) { threads.cpus = *parse_cpu_list(text); },
           "processors that Lapwing's own threads run on, such as 2-3,8 (default: as the command); "
-          "the publishing thread is placed by taskset")
+          "place the publishing thread with taskset")
       ->check(parsed_by(parse_cpu_list))
       ->type_name("LIST");
   command

@@ -34,7 +34,7 @@ namespace lapwing::cli {
 namespace {
 
 constexpr char kTopAbout[] =
-    "Watch the buses of this machine: what they do, who is behind, who lost records.\n\n"
+    "Watch the buses of this machine, and the subscribers that are behind or lost records.\n\n"
     "  lapwing top\n"
     "  lapwing top --user 1000               also the buses of user 1000\n"
     "  lapwing top --bus ./es --once         one reading, without a terminal\n"

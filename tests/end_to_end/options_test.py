@@ -229,7 +229,7 @@ class Kept(harness.BusTest):
                        ("--retain-bytes", "1M"), ("--on-journal-lag", "wait"),
                        ("--on-journal-failure", "continue")):
             refused = self.run_to_end("refused", "publish", *source, *option, expect=2)
-            self.assertIn(f"{option[0]} requires a journal, but --journal is none", refused.err())
+            self.assertIn(f"{option[0]} requires a journal, but --journal none is set", refused.err())
         self.run_to_end("published", "publish", *source)
 
     def test_a_journal_that_is_synced_on_request_is_not_synced_by_time(self):
