@@ -108,7 +108,8 @@ absl::Status check_ring_header(const RingHeader& header, std::uint64_t file_byte
   if (!are_sound_sequences(header)) return damaged(path, "the header's sequences are impossible");
   const std::uint64_t expected = ring_file_bytes(header.capacity, header.slot_bytes);
   if (file_bytes == expected) return absl::OkStatus();
-  return damaged(path, absl::StrCat("it has ", file_bytes, " bytes, its header says ", expected));
+  return damaged(path,
+                 absl::StrCat("it has ", file_bytes, " bytes, but its header has ", expected));
 }
 
 absl::StatusOr<DirectoryIdentity> directory_identity(const std::string& directory) {

@@ -45,7 +45,7 @@ absl::StatusOr<ChannelConsumer> ChannelConsumer::accept(ChannelListener& listene
 
 Errc ChannelConsumer::bad_frame(ChannelPosition position) {
   return side().corrupt(absl::StrCat("the frame at position ", position,
-                                     " is none that a producer can have left there"));
+                                     " is not one that a producer can have left there"));
 }
 
 // Borrows what is there; nothing is borrowed if there is nothing, or something corrupt among it.

@@ -33,8 +33,8 @@ Errc Duplex::State::pump() {
       return Errc::kOk;
     }
     if (seen == FrameReader::Look::kCorrupt || !deliver(message)) {
-      return side.corrupt(absl::StrCat("what stands at position ", reader.position(),
-                                       " is none that a duplex can have sent there"));
+      return side.corrupt(absl::StrCat("the frame at position ", reader.position(),
+                                       " is not one that a duplex can have sent there"));
     }
     reader.release(message.end, 1);
     side.wake_peer();
@@ -236,8 +236,8 @@ Errc Duplex::State::look_for_credit() {
   if (const Errc pumped = pump(); pumped != Errc::kOk) return pumped;
   const std::uint64_t taken = load_tally(side.peer().words().taken.value);
   if (taken < one_ways_taken || taken > one_ways_sent) {
-    return side.corrupt(absl::StrCat("it says that it has taken ", taken,
-                                     " one-way messages and was sent ", one_ways_sent));
+    return side.corrupt(absl::StrCat("it reports that it has taken ", taken,
+                                     " one-way messages, but it was sent ", one_ways_sent));
   }
   one_ways_taken = taken;
   return one_ways_sent - taken < window ? Errc::kOk : Errc::kWouldBlock;

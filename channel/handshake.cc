@@ -47,7 +47,7 @@ const char* role_name(ChannelRole role) {
     case ChannelRole::kDuplex:
       return "a duplex";
   }
-  return "nothing known";
+  return "an unknown role";
 }
 
 constexpr int kConnectsMax = 5;  // of one connect_channel
@@ -147,7 +147,7 @@ absl::StatusOr<Greeting> await_hello(int fd, FrameType type, const std::string& 
     case ReceiveOutcome::kClosed:
       return make_error(Errc::kPeerGone, absl::StrCat(peer, " disconnected during the handshake"));
     case ReceiveOutcome::kViolation:
-      return violation(peer, "sent a packet that is no frame of a channel");
+      return violation(peer, "sent a packet that is not a channel frame");
     case ReceiveOutcome::kFrame:
       break;
   }

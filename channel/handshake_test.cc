@@ -46,16 +46,17 @@ TEST_CASE("A peer that does not keep to the protocol is told why, and the next o
     };
   };
   const Fault faults[] = {
-      {"garbage", [](RawPeer& peer) { peer.send_bytes("GET / HTTP/1.1\r\n\r\n"); }, "no frame"},
-      {"one byte", [](RawPeer& peer) { peer.send_bytes("x"); }, "no frame"},
+      {"garbage", [](RawPeer& peer) { peer.send_bytes("GET / HTTP/1.1\r\n\r\n"); },
+       "not a channel frame"},
+      {"one byte", [](RawPeer& peer) { peer.send_bytes("x"); }, "not a channel frame"},
       {"a packet larger than any frame",
-       [](RawPeer& peer) { peer.send_bytes(std::string(100'000, 'x')); }, "no frame"},
+       [](RawPeer& peer) { peer.send_bytes(std::string(100'000, 'x')); }, "not a channel frame"},
       {"a frame of another protocol",
        [](RawPeer& peer) {
          auto frame = make_frame<HelloFrame>(FrameType::kHello);
          send_frame(peer.fd.get(), frame);
        },
-       "no frame"},
+       "not a channel frame"},
       {"a frame out of turn",
        [](RawPeer& peer) { send_frame(peer.fd.get(), make_frame<WakeFrame>(FrameType::kWake)); },
        "did not keep to the handshake"},
@@ -66,7 +67,7 @@ TEST_CASE("A peer that does not keep to the protocol is told why, and the next o
          const UniqueFd fd = make_raw_file(whole(peer.header), {});
          peer.send_hello({fd.get(), fd.get()});
        },
-       "no frame"},
+       "not a channel frame"},
       {"another ABI version",
        [](RawPeer& peer) {
          const UniqueFd fd = make_raw_file(whole(peer.header), {});
@@ -132,8 +133,7 @@ TEST_CASE("A peer that does not keep to the protocol is told why, and the next o
       {"no file to speak of", with_file([](ChannelHeader&, RawFile& file) { file.bytes = 4096; }),
        "has 4096 bytes, which none has"},
       {"a size that the header does not say",
-       with_file([](ChannelHeader&, RawFile& file) { file.bytes += 4096; }),
-       "where its header says"},
+       with_file([](ChannelHeader&, RawFile& file) { file.bytes += 4096; }), "but its header has"},
       {"another magic", with_file([](ChannelHeader& header, RawFile&) { header.magic ^= 1; }),
        "not that of a channel"},
       {"a header of another ABI version",

@@ -156,8 +156,8 @@ absl::Status check_header(const ChannelHeader& header, std::uint64_t bytes,
     return bad_file(peer, absl::StrCat("has a header that cannot be right: ", fault));
   }
   if (bytes != file_bytes(header)) {
-    return bad_file(
-        peer, absl::StrCat("has ", bytes, " bytes where its header says ", file_bytes(header)));
+    return bad_file(peer,
+                    absl::StrCat("has ", bytes, " bytes, but its header has ", file_bytes(header)));
   }
   return absl::OkStatus();
 }

@@ -253,8 +253,8 @@ Errc ChannelSide::corrupt(const std::string& what) {
 }
 
 Errc ChannelSide::released_too_much(const FrameWriter& writer) {
-  return corrupt(absl::StrCat("it says that it has released bytes up to ", writer.received(),
-                              ", which cannot be: it was sent up to ", writer.position()));
+  return corrupt(absl::StrCat("it reports that it has released bytes up to ", writer.received(),
+                              ", but it was sent bytes up to ", writer.position()));
 }
 
 void DeleteChannelSide::operator()(ChannelCore* core) const {

@@ -54,7 +54,7 @@ constexpr char kStateAbout[] =
     "Needs no publisher and changes nothing. Unusable checkpoints are listed with the reason.\n"
     "The exit code is 1 if there is no checkpoint or no such entry, and 4 if all checkpoints\n"
     "are damaged. JSON is one object a line. An order is shown with its remaining size, after\n"
-    "the number of the record that gave it its place in the queue.";
+    "the number of the record that determines its rank in the queue.";
 
 struct StateOptions {
   std::string bus;

@@ -300,8 +300,7 @@ void add_description(Json& json, const RecordIdentity& records) {
     return;
   }
   json["description"] = nullptr;
-  json["description_why"] =
-      records.note.empty() ? "nobody has described the records" : records.note;
+  json["description_why"] = records.note.empty() ? "the records are not described" : records.note;
 }
 
 }  // namespace

@@ -133,8 +133,8 @@ absl::Status GateWait::check_may_wait() const {
 }
 
 absl::Status GateWait::wait_for_close(absl::FunctionRef<bool()> is_closed, Deadline deadline) {
-  return wait_until(is_closed, deadline, "the close, which goes on",
-                    [] { return "the close was not over by the deadline, and goes on"; });
+  return wait_until(is_closed, deadline, "the close, which continues",
+                    [] { return "the close was not finished by the deadline. It continues"; });
 }
 
 }  // namespace lapwing

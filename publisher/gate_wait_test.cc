@@ -161,7 +161,7 @@ TEST_CASE("A wait for a close ends when it is over, or says that the close goes 
   parts.waits.interrupt();
   const absl::Status interrupted = wait(kPatience);
   CHECK(errc_of(interrupted) == Errc::kInterrupted);
-  CHECK_THAT(std::string(interrupted.message()), Catch::EndsWith("which goes on"));
+  CHECK_THAT(std::string(interrupted.message()), Catch::EndsWith("which continues"));
   CHECK(while_it_waits([&] { return wait(kPatience); },
                        [&] {
                          closed.set();

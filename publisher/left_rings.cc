@@ -122,8 +122,8 @@ absl::Status LeftRings::remove_all_but(const std::string& kept, const std::strin
     if (!removed.ok()) return removed.status();
     if (!*removed && foreign == Foreign::kLog) {
       log(LogEvent::kRingForeign,
-          absl::StrCat("the ring file ", path, " is of another bus directory and is left alone: ",
-                       "it takes memory until that bus starts again, or somebody removes it"),
+          absl::StrCat("the ring file ", path, " is of another bus directory and is not removed: ",
+                       "it takes memory until that bus starts again, or you remove it"),
           path);
     }
   }

@@ -168,7 +168,7 @@ TEST_CASE("Another bus that comes to lie where one was leaves the ring of the on
   const Start newcomer = start(options);
   REQUIRE(newcomer.status.ok());
   CHECK(newcomer.how == Settlement::kFresh);
-  CHECK(newcomer.says("is of another bus directory and is left alone"));
+  CHECK(newcomer.says("is of another bus directory and is not removed"));
   PublisherSetUp moved = options;
   moved.directory = directory.file("moved");
   CHECK(start(moved).how == Settlement::kRecovered);

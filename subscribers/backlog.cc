@@ -39,18 +39,18 @@ void Backlog::cannot_ask(Sequence durable, JournalCondition journal) {
                  .journal = journal.state});
   }
   not_durable_ = absl::StrCat("not durable yet: without a connection to the publisher of bus ",
-                              bus_, " it cannot be asked to sync, sequences after ", durable,
-                              " may be lost in a crash until it does");
+                              bus_, " a sync cannot be requested. Sequences after ", durable,
+                              " may be lost in a crash until it syncs");
 }
 
 void Backlog::take(const FlushAnswer& answer) {
   if (answer.ok) return extend(answer.durable);
   const std::string why = answer.journal == JournalState::kShed
-                              ? "was given up because its disk was too slow"
+                              ? "was shed because its disk was too slow"
                               : absl::StrCat("has failed (errno ", answer.sys_errno, ")");
   not_durable_ =
-      absl::StrCat("not durable: the journal of bus ", bus_, " ", why, ", sequences after ",
-                   answer.durable, " may be lost in a crash; restart the publisher");
+      absl::StrCat("not durable: the journal of bus ", bus_, " ", why, ". Sequences after ",
+                   answer.durable, " may be lost in a crash. Restart the publisher");
 }
 
 }  // namespace lapwing

@@ -97,7 +97,7 @@ CatchUp::Read CatchUp::in_hole(const Attachment& attachment, const JournalRun& h
   if (hole.missing_file) {
     if (may_come_back(hole)) return {.outcome = Outcome::kNothing};
     return lost(last, hole.cause,
-                absl::StrCat(hole.detail, "; it was asked for in vain for ",
+                absl::StrCat(hole.detail, "; it did not reappear for ",
                              (monotonic_ns() - missing_->since_ns) / kNsPerMs, " ms"));
   }
   if (hole.cause == GapCause::kDamaged) return lost(last, hole.cause, hole.detail);

@@ -80,11 +80,10 @@ TEST_CASE("A join to a failed journal goes on and says that it is not durable, a
   Trace trace(bus, bus.options());
   REQUIRE(trace.until(EventKind::kCaughtUp));
   CHECK(trace.lines == Lines{"1..500", "caught-up 500"});
-  const std::string why =
-      shed ? "was given up because its disk was too slow" : "has failed (errno 28)";
+  const std::string why = shed ? "was shed because its disk was too slow" : "has failed (errno 28)";
   CHECK(trace.text == absl::StrCat("not durable: the journal of bus ", bus.directory(), " ", why,
-                                   ", sequences after 200 may be lost in a crash; "
-                                   "restart the publisher"));
+                                   ". Sequences after 200 may be lost in a crash. "
+                                   "Restart the publisher"));
 }
 
 TEST_CASE("A live start joins a session whose journal has failed") {

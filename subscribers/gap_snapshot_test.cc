@@ -82,7 +82,7 @@ TEST_CASE(
     "Where no checkpoint is newer than the gap's beginning, the gap is filled, and why is said") {
   LappedByGap lapped;
   const auto [as_of, words] = GENERATE(table<Sequence, std::string>(
-      {{0, "no checkpoint in "}, {10, "is newer than sequence 10; goes on with sequence 11"}}));
+      {{0, "no checkpoint in "}, {10, "is newer than sequence 10; continues with sequence 11"}}));
   if (as_of != 0) write_checkpoint(lapped.bus, *lapped.fold, as_of);
   REQUIRE(lapped.trace->until(EventKind::kNoSnapshot));
   CHECK(lapped.trace->says(words));

@@ -85,7 +85,7 @@ TEST_CASE("A file that stays missing is lost in the end, and the words say since
   const Away first(begun.bus.journal.file(1, "jnl")), second(begun.bus.journal.file(2, "jnl"));
   REQUIRE(begun.trace.until(EventKind::kLost));
   CHECK(begun.trace.says("the segment is missing"));
-  CHECK(begun.trace.says("asked for in vain for"));
+  CHECK(begun.trace.says("it did not reappear for"));
   REQUIRE(begun.trace.until(EventKind::kCaughtUp));
   CHECK(begun.trace.lines ==
         Lines{"1..1024", "lost 1025..3072 damaged", "3073..5000", "caught-up 5000"});

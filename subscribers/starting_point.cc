@@ -87,7 +87,7 @@ absl::Status check_start(const SubscriberOptions& options, const Attachment& att
   if (kind == Start::Kind::kTime) return no_journal(options, "no start at a time is possible");
   if (kind == Start::Kind::kSnapshot)
     return no_journal(options,
-                      "no start from a snapshot is possible: nothing says what came since");
+                      "no start from a snapshot is possible: later records are not stored");
   return absl::OkStatus();
 }
 
@@ -183,12 +183,12 @@ absl::StatusOr<StartingPoint> choose_start(const SubscriberOptions& options,
 
 std::string why_start_over(const SessionTrail& trail, Sequence held, const Attachment& attachment) {
   if (attachment.journal() == nullptr) {
-    return "the next session keeps no journal to continue from: its sequences begin anew";
+    return "the next session keeps no journal to continue from: its sequences begin again";
   }
   if (attachment.journal_id() != trail.journal_id()) {
     const std::vector<ListedJournal> journals = attachment.journals();
     if (std::ranges::find(journals, trail.journal_id(), &ListedJournal::id) == journals.end()) {
-      return absl::StrCat("what was delivered is of history ", trail.journal_id().hex(),
+      return absl::StrCat("the delivered records are of history ", trail.journal_id().hex(),
                           ", but this bus now keeps journal ", attachment.journal_id().hex());
     }
     return absl::StrCat("journal ", trail.journal_id().hex(),

@@ -316,7 +316,7 @@ Step SubscriberMachine::continue_without_state() {
   snapshot_.reset();
   if (gap) {
     catch_up_below(gap->resume);
-    absl::StrAppend(&why, "; goes on with sequence ", cursor_.next, ", from the journal");
+    absl::StrAppend(&why, "; continues with sequence ", cursor_.next, ", from the journal");
     return post(EventKind::kNoSnapshot, cursor_.next, std::move(why), *gap);
   }
   const Sequence oldest = oldest_of(*stream_.attachment);
@@ -391,7 +391,7 @@ Step SubscriberMachine::on_lap(const RingReadResult& read) {
     case OnGap::kStop:
       cursor_.ledger.gap_stopped_at();
       text = absl::StrCat("stopped at a gap, ", name_of(gap.cause), ", of sequences ", gap.first,
-                          " to ", gap.last, ", as asked; continue from ", gap.first,
+                          " to ", gap.last, ", as requested. Continue from ", gap.first,
                           " with the policy fill or skip");
       upkeep_.report_stop();
       end(make_error(Errc::kStoppedAtGap, text));

@@ -21,7 +21,7 @@ absl::Status invalid(const std::string& message) {
 absl::Status BatchOut::check(lapwing_batch* batch) {
   if (batch == nullptr) return invalid("batch is NULL; give its address");
   if (batch->struct_size < kBatchBytesMin) {
-    return invalid(absl::StrCat("batch says struct_size ", batch->struct_size,
+    return invalid(absl::StrCat("batch has struct_size ", batch->struct_size,
                                 "; set it to sizeof before the call"));
   }
   batch->kind = LAPWING_BATCH_NOTHING;

@@ -51,8 +51,8 @@ absl::Status check_memory(const lapwing_batch& batch) {
   if (batch.count <= places) return absl::OkStatus();
   return make_error(
       Errc::kInvalidArgument,
-      absl::StrCat("the batch says that it has ", batch.count, " rows of ", batch.row_bytes,
-                   " bytes, and its memory has places for ", places, "; give it as it was read"));
+      absl::StrCat("the batch has a count of ", batch.count, " rows of ", batch.row_bytes,
+                   " bytes, but its memory has room for ", places, "; pass it as it was read"));
 }
 
 Sequence sequence_of(const lapwing_batch& batch, std::size_t i) {
@@ -139,7 +139,7 @@ absl::Status BooksOfBatches::take(const lapwing_batch& batch) {
   if (batch.struct_size < offsetof(lapwing_batch, event)) {
     return make_error(
         Errc::kInvalidArgument,
-        absl::StrCat("batch says struct_size ", batch.struct_size, "; set it to sizeof"));
+        absl::StrCat("batch has struct_size ", batch.struct_size, "; set it to sizeof"));
   }
   switch (batch.kind) {
     case LAPWING_BATCH_NOTHING:
@@ -181,8 +181,9 @@ lapwing_books_info books_info(const OrderBooks& books) {
 absl::StatusOr<const OrderBook*> find_book(const OrderBooks& books, lapwing_book_key key) {
   const OrderBook* const book = books.find_book(key.publisher_id, key.instrument_id);
   if (book != nullptr) return book;
-  return make_error(Errc::kNotFound, absl::StrCat("no record of instrument ", key.instrument_id,
-                                                  " of publisher ", key.publisher_id, " came yet"));
+  return make_error(Errc::kNotFound,
+                    absl::StrCat("no record of instrument ", key.instrument_id, " of publisher ",
+                                 key.publisher_id, " has been read yet"));
 }
 
 absl::StatusOr<dbn::Side> side_of(char side) {

@@ -14,13 +14,13 @@ constexpr struct {
   const char* words;
 } kWords[] = {
     {Errc::kClosed, "it was closed cleanly, and everything was delivered"},
-    {Errc::kWouldBlock, "nothing can be done now, and the call was not to wait"},
+    {Errc::kWouldBlock, "nothing can be done now, and the call does not wait"},
     {Errc::kTimedOut, "the timeout passed"},
     {Errc::kInterrupted, "interrupt ended the wait"},
     {Errc::kMisuse, "another call with this handle is under way; one thread at a time uses it"},
-    {Errc::kRecordSize, "the records of this bus are of another size, which inspect() says"},
-    {Errc::kTooSmall, "the memory does not hold one row; row_bytes says what it takes"},
-    {Errc::kEventDue, "an event or a state stands before the next record; read it first"},
+    {Errc::kRecordSize, "the records of this bus have another size; inspect() returns it"},
+    {Errc::kTooSmall, "the memory does not hold one row; row_bytes is the size of a row"},
+    {Errc::kEventDue, "an event or a state comes before the next record; read it first"},
     {Errc::kForked, "the handle is of the process that forked this one; open another one here"},
     {Errc::kNoMemory, "there is no memory left"},
 };

@@ -156,7 +156,7 @@ template <typename HandleType, typename Open>
 lapwing_result open_into(HandleType** place, lapwing_error* error, Open&& open) noexcept {
   if (place == nullptr) {
     return fail(error, Errc::kInvalidArgument,
-                "there is no place for the handle: give the address of a pointer");
+                "the address for the handle is NULL: give the address of a pointer");
   }
   *place = nullptr;
   return run(error, [&]() -> lapwing_result {

@@ -82,7 +82,8 @@ class Log {
       lines_.pop_front();
       if (dropped_ != 0) {
         lines_.push_front(std::move(line));
-        line = absl::StrCat(dropped_, " lines of the log were dropped: they came faster than the ",
+        line = absl::StrCat(dropped_,
+                            " lines of the log were dropped: they were written faster than the ",
                             "function that takes them returned");
         dropped_ = 0;
       }

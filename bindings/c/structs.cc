@@ -9,7 +9,7 @@ absl::Status check_struct(const void* given, std::uint32_t struct_size, const ch
     return make_error(Errc::kInvalidArgument, absl::StrCat(what, " is NULL; give its address"));
   }
   if (struct_size < kStructBytesMin) {
-    return make_error(Errc::kInvalidArgument, absl::StrCat(what, " says struct_size ", struct_size,
+    return make_error(Errc::kInvalidArgument, absl::StrCat(what, " has struct_size ", struct_size,
                                                            "; set it to sizeof before the call"));
   }
   return absl::OkStatus();
@@ -22,7 +22,7 @@ absl::Status check_tail(const void* given, std::uint32_t struct_size, std::size_
     if (bytes[i] != 0) {
       return make_error(
           Errc::kInvalidArgument,
-          absl::StrCat("byte ", i, " of ", what, " is not zero, and this library knows ", known,
+          absl::StrCat("byte ", i, " of ", what, " is not zero, but this library knows ", known,
                        " bytes of it; use a library that is as new as the header"));
     }
   }

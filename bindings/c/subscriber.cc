@@ -206,7 +206,7 @@ absl::Status Reads::put_schema(const SchemaOut& out) const {
   if (!is_introduced_) {
     return make_error(
         Errc::kMisuse,
-        "no session was delivered yet, and its event says what the records are: read");
+        "no session was delivered yet. Read first: the event of a session has the schema");
   }
   if (schema_ == nullptr) {
     return make_error(Errc::kNotFound, "the records of this session are not described");

@@ -123,7 +123,7 @@ void ControlConnection::handle(const Packet& packet) {
     default:
       if (first_frame_bytes(type) == 0) return;  // a newer client's: counted, and skipped
       return violation(
-          absl::StrCat("a frame of type ", static_cast<int>(type), " comes from publishers only"));
+          absl::StrCat("a frame of type ", static_cast<int>(type), " is sent only by publishers"));
   }
 }
 

@@ -255,7 +255,7 @@ void ControlServer::pause_accepting(int error) {
   accept_again_ns_ = now_ns_ + kAcceptPauseNs;
   EventInfoFrame nobody = make_frame<EventInfoFrame>(FrameType::kEventInfo);
   nobody.sys_errno = error;
-  note_drop(nobody, DropReason::kOutOfDescriptors, "for a moment whoever connects",
+  note_drop(nobody, DropReason::kOutOfDescriptors, "all new clients for a moment",
             absl::StrCat(make_system_error(error, "accepting a client").message(),
                          "; raise the publisher's limit on open files"));
 }

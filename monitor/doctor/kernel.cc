@@ -60,14 +60,14 @@ Finding clock_source(const Machine& machine) {
       "tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"};
   const auto source =
       machine.files.text("sys/devices/system/clocksource/clocksource0/current_clocksource");
-  if (!source) return unknown_finding("clock-source", "the kernel does not say which one it uses");
+  if (!source) return unknown_finding("clock-source", "the kernel does not show which one it uses");
   if (std::find(kGood.begin(), kGood.end(), *source) != kGood.end()) {
     return good_finding("clock-source", *source);
   }
   return {"clock-source", *source, Verdict::kProblem,
           "each reading of the clock takes a system call or a device: stamps and waits are slow",
           "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource; if it is "
-          "not offered, `dmesg | grep -i tsc` says why"};
+          "not offered, `dmesg | grep -i tsc` shows why"};
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ Finding steal(const Machine& machine) {
   for (std::size_t i = 1; i <= kSteal; ++i) {
     double ticks = 0;
     if (!absl::SimpleAtod(words[i], &ticks))
-      return unknown_finding("steal", "proc/stat is not as known");
+      return unknown_finding("steal", "proc/stat has an unknown format");
     all += ticks;
     if (i == kSteal) stolen = ticks;
   }

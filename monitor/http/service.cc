@@ -300,7 +300,7 @@ HttpAnswer HttpService::refusal(unsigned status, const char* reason) {
     case 503:
       return text_answer(status, "too many connections\n");
     default:
-      return text_answer(status, "this is no request\n");
+      return text_answer(status, "this is not a valid request\n");
   }
 }
 

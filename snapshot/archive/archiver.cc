@@ -273,8 +273,9 @@ absl::Status Archiver::State::check_names() {
   }
   if (lost.size() == 1) {
     note(noted_session_log,
-         absl::StrCat(lost[0], " was removed or replaced: the journal goes on with the other copy,",
-                      " and the next start makes this one anew"));
+         absl::StrCat(lost[0],
+                      " was removed or replaced: the journal continues with the other copy,",
+                      " and the next start rebuilds this one"));
   }
   if (retention.file_is_lost()) {
     const absl::Status restored = retention.restore_file();

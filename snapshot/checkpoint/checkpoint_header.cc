@@ -38,7 +38,7 @@ std::string field_defect(const CheckpointHeader& header) {
   if (header.sequence == kNoSequence || header.sequence > kSequenceMax) {
     return absl::StrCat("as of sequence ", header.sequence);
   }
-  if (!is_text(header.schema) || !is_text(header.fold)) return "schema or fold is no text";
+  if (!is_text(header.schema) || !is_text(header.fold)) return "schema or fold is not text";
   return "";
 }
 

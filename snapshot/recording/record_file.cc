@@ -58,7 +58,7 @@ std::string defect_of(const RecordFileHeader& header) {
     return "a description without its hash, or a hash without a description";
   }
   const bool is_name = header.schema[0] != 0 && header.schema[sizeof header.schema - 1] == 0;
-  return is_name ? "" : "a schema that is no name";
+  return is_name ? "" : "a schema that is not a name";
 }
 
 }  // namespace
@@ -132,7 +132,7 @@ absl::StatusOr<std::size_t> record_file_head_bytes(std::span<const std::byte> pr
   const std::string defect = defect_of(header);
   if (!defect.empty()) {
     return bad_input(absl::StrCat("contradicts itself: its header says ", defect,
-                                  "; have whoever made it write it anew"));
+                                  "; write the file again with the program that made it"));
   }
   return header.header_bytes;
 }
@@ -163,7 +163,7 @@ absl::StatusOr<RecordFileHead> parse_record_file_head(std::span<const std::byte>
     return bad_input(absl::StrCat("contradicts itself: its header says records of ", head.schema,
                                   ", ", head.record_bytes, " bytes, and its description ",
                                   description->name, ", ", description->record_bytes,
-                                  " bytes; have whoever made it write it anew"));
+                                  " bytes; write the file again with the program that made it"));
   }
   head.description = *std::move(description);
   return head;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr char kRepairHeals[] = "`lapwing repair` heals it, and so does the next start";
 constexpr char kRepairRewrites[] =
-    "`lapwing repair` makes it anew; until then only joins by time are less exact";
+    "`lapwing repair` rebuilds it; until then joins by time are less exact";
 constexpr char kRestoreOrEnd[] =
     "restore the file from a copy; if a publisher refuses to start, run `lapwing repair`: it "
     "records segments missing at the front as removed, or else ends this journal; readers get the "
@@ -33,7 +33,7 @@ constexpr char kRepairRestoresDescription[] =
     "same description also restores it";
 constexpr char kRepairEnds[] =
     "`lapwing repair` ends this journal if it cannot be continued; readers get all of it";
-constexpr char kMoveAway[] = "move the directory away if nobody needs it";
+constexpr char kMoveAway[] = "move the directory away if you do not need it";
 
 // One journal, what it should hold and what it does.
 struct Task {

@@ -60,7 +60,7 @@ std::string fault_of_values(const Field& field) {
 // What is wrong with a field by itself; empty: nothing.
 std::string fault_of(const Field& field) {
   const TypeName* const type = entry_of(kTypeNames, field.type);
-  if (type == nullptr) return "has no type that this release knows";
+  if (type == nullptr) return "has a type that this release does not know";
   if (type->bytes != 0 && field.bytes != type->bytes) {
     return absl::StrCat("has ", field.bytes, " bytes, but ", type->name, " has ", type->bytes);
   }

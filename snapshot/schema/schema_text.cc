@@ -83,7 +83,8 @@ absl::StatusOr<Field> field_of(const json& object) {
   const TypeName* const known =
       take(object, "type", type) ? entry_of(kTypeNames, std::string_view(type)) : nullptr;
   if (known == nullptr) {
-    return unreadable(absl::StrCat("field ", field.name, " has no type that this release knows"));
+    return unreadable(
+        absl::StrCat("field ", field.name, " has no type, or one that this release does not know"));
   }
   field.type = known->value;
   const bool complete =
@@ -92,7 +93,7 @@ absl::StatusOr<Field> field_of(const json& object) {
       take_word(object, "role", kRoleNames, field.role) && take_values(object, field.values);
   if (!complete) {
     return unreadable(absl::StrCat("field ", field.name,
-                                   " lacks a member, or one is not what this release knows"));
+                                   " lacks a member, or has one that this release does not know"));
   }
   return field;
 }

@@ -30,7 +30,7 @@ constexpr int kBloomBitsPerKey = 10;
 constexpr std::size_t kBlockBytes = 16 << 10;
 constexpr int kBlockCacheShardBits = 2;  // what is larger than a shard would never be kept
 constexpr char kRemedy[] =
-    "; remove that directory: it is made anew from the newest checkpoint and the journal";
+    ". Remove that directory: the store is then rebuilt from the newest checkpoint and the journal";
 constexpr int kBackgroundJobs = 2;
 constexpr std::uint64_t kSyncedBytesAtOnce = 1 << 20;  // of files written in the background
 

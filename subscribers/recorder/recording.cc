@@ -120,7 +120,7 @@ absl::Status Recording::append_state(const Fold& fold, std::span<const std::byte
   if (absl::Status is_open = state.check_open(); !is_open.ok()) return is_open;
   if (state.appended || state.files->position()) {
     return misuse(absl::StrCat(state.options.path,
-                               " has begun: a state stands at the beginning of a recording only"));
+                               " has begun: only the beginning of a recording can be a state"));
   }
   const std::size_t entry_bytes = fold.shape().entry_bytes;
   if (entry_bytes == 0 || entries.size() % entry_bytes != 0) {
