@@ -8,7 +8,7 @@ namespace Lapwing
     /// <summary>One call at a time fills it in or takes it in. Dispose may come at any time.</summary>
     public sealed unsafe class Batch : IDisposable
     {
-        // Of `state`.
+        // Values of `state`.
         const int Idle = 0;
         const int InUse = 1; // by a call
         const int Disposed = 2; // where a call still uses it, that one frees it
@@ -121,7 +121,7 @@ namespace Lapwing
         /// <summary>A column: the sequence of each row of records. null without columns.</summary>
         public ulong[] Sequences { get; }
 
-        /// <summary>A column: how many older records each row stands for besides itself.</summary>
+        /// <summary>A column: how many older records each row replaces.</summary>
         public ulong[] Conflated { get; }
 
         public BatchKind Kind => (BatchKind)Raw->kind;
@@ -157,7 +157,7 @@ namespace Lapwing
             return (byte*)Raw->rows + (long)row * RowBytes;
         }
 
-        /// <summary>What the rows are compared with; null: only their size.</summary>
+        /// <summary>The types that rows are compared with; null: only the size is compared.</summary>
         internal RowTypes Types { get; set; }
 
         /// <summary>

@@ -41,7 +41,7 @@ namespace Lapwing
         /// <summary>1e-9; NoPrice: none.</summary>
         public long Price { get; }
 
-        /// <summary>Of all its orders.</summary>
+        /// <summary>Size of all its orders.</summary>
         public ulong Size { get; }
 
         /// <summary>0: a top, of which the number of orders is not known.</summary>
@@ -71,7 +71,7 @@ namespace Lapwing
         /// <summary>UTC ns.</summary>
         public ulong ReceivedNs { get; }
 
-        /// <summary>What is left of it.</summary>
+        /// <summary>Remaining size.</summary>
         public uint Size { get; }
 
         public uint Flags { get; }
@@ -115,7 +115,7 @@ namespace Lapwing
 
         public long Orders { get; }
 
-        /// <summary>Of its last record; 0: none since a state was loaded.</summary>
+        /// <summary>Sequence of its last record; 0: none since a state was loaded.</summary>
         public ulong Sequence { get; }
 
         /// <summary>UTC ns; ulong.MaxValue: none.</summary>
@@ -144,7 +144,7 @@ namespace Lapwing
 
         public bool IsLoading { get; }
 
-        /// <summary>Of the last record that is in them.</summary>
+        /// <summary>Sequence of the last record that is in them.</summary>
         public ulong Sequence { get; }
 
         public long Books { get; }

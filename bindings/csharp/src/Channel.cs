@@ -10,7 +10,7 @@ namespace Lapwing
     /// </summary>
     public sealed class ChannelOptions
     {
-        /// <summary>For people: `lapwing info` shows it.</summary>
+        /// <summary>Name of this side; `lapwing info` shows it.</summary>
         public string Name { get; set; }
 
         /// <summary>Bytes, a power of two; null: 1 MiB.</summary>
@@ -28,10 +28,10 @@ namespace Lapwing
         /// <summary>Only that user is served, or connected to.</summary>
         public uint? PeerUid { get; set; }
 
-        /// <summary>This side's memory lies on that node, or it fails.</summary>
+        /// <summary>Allocate this side's memory on that node, or fail.</summary>
         public uint? NumaNode { get; set; }
 
-        /// <summary>How long Connect keeps trying while nobody listens; null: it tries once.</summary>
+        /// <summary>How long Connect retries until a process listens; null: it tries once.</summary>
         public TimeSpan? Retry { get; set; }
 
         /// <summary>Payloads are aligned to 64 bytes. Without it, to 16, and those of 49 to 56 bytes to 8.</summary>
@@ -65,7 +65,7 @@ namespace Lapwing
         }
     }
 
-    /// <summary>What is sent, or a copy of what arrived.</summary>
+    /// <summary>A message to send, or a copy of one that arrived.</summary>
     public struct Message
     {
         public Message(uint type, byte[] payload)
@@ -116,7 +116,7 @@ namespace Lapwing
         /// <summary>The same on both sides.</summary>
         public Id ConnectionId { get; }
 
-        /// <summary>Of a consumer what can come, else what can be sent.</summary>
+        /// <summary>Largest message: that a consumer can receive, or that another end can send.</summary>
         public long MessageBytesMax { get; }
 
         public ulong Sent { get; }
@@ -124,7 +124,7 @@ namespace Lapwing
         /// <summary>And released.</summary>
         public ulong Received { get; }
 
-        /// <summary>Of those sent, by the other side, as it says.</summary>
+        /// <summary>Sent messages that the other side reports as released.</summary>
         public ulong Released { get; }
 
         public ulong FullWaits { get; }
@@ -133,7 +133,7 @@ namespace Lapwing
 
         public ulong Sleeps { get; }
 
-        /// <summary>Of the other side: a system call each.</summary>
+        /// <summary>Wake-ups of the other side: one system call each.</summary>
         public ulong Wakes { get; }
 
         public ulong LateReplies { get; }
@@ -191,8 +191,8 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// For an event loop. True: nothing has arrived (of a producer: there is no room for `bytes`), and
-        /// Descriptor() becomes readable when that may have changed; it stands until the next call. False: try at once.
+        /// For an event loop. True: nothing has arrived (of a producer: there is no room for `bytes`), and Descriptor()
+        /// becomes readable when that may have changed. The request is valid until the next call. False: try at once.
         /// </summary>
         public bool Arm(int bytes = 0)
         {
@@ -223,7 +223,7 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// Ends the channel: the other side learns it at once. What was borrowed stays valid until Dispose, which
+        /// Ends the channel, and notifies the other side at once. Borrowed memory stays valid until Dispose, which
         /// does the same. Idempotent.
         /// </summary>
         public void Close()

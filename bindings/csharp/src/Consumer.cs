@@ -7,7 +7,7 @@ using System.Threading.Tasks;
 namespace Lapwing
 {
     /// <summary>
-    /// A message where it lies, in the producer's memory. A write to it ends the process with SIGSEGV. The producer
+    /// A message in place, in the producer's memory. A write to it ends the process with SIGSEGV. The producer
     /// may change it: what must be checked is copied first.
     /// </summary>
     public sealed unsafe class UnsafeMessage : IDisposable

@@ -8,7 +8,7 @@ using System.Threading.Tasks;
 
 namespace Lapwing
 {
-    /// <summary>What the other side asks for, or says.</summary>
+    /// <summary>A call or a one-way message of the other side.</summary>
     public sealed class Incoming
     {
         internal Incoming(ulong call, Message message)
@@ -45,12 +45,12 @@ namespace Lapwing
         /// <summary>The call had ended already.</summary>
         public bool IsLate { get; }
 
-        /// <summary>Of an error, the server's to choose.</summary>
+        /// <summary>Code of an error; the server chooses it.</summary>
         public uint Code { get; }
 
         public Message Message { get; }
 
-        /// <summary>Of an error.</summary>
+        /// <summary>Text of an error.</summary>
         public string Words => IsError ? Encoding.UTF8.GetString(Message.Payload) : "";
     }
 

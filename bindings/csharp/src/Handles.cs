@@ -144,8 +144,8 @@ namespace Lapwing
     }
 
     /// <summary>
-    /// The library must not lose a source during a wait. So the set holds a reference of the handle of each source, which
-    /// keeps what was disposed of until the source has left the set.
+    /// The library must not lose a source during a wait. So the set holds a reference of the handle of each source,
+    /// which keeps what was disposed of until the source has left the set.
     /// </summary>
     sealed class WaitSetHandle : NativeHandle
     {
@@ -211,7 +211,7 @@ namespace Lapwing
             Warn(GetType().Name);
         }
 
-        /// <summary>Of one that was forgotten. Not on the finalizer's thread, which a listener could hold up.</summary>
+        /// <summary>Warns of a handle that was not disposed of. Not on the finalizer's thread, which a listener could hold up.</summary>
         internal static void Warn(string name) => ThreadPool.QueueUserWorkItem(state =>
         {
             try

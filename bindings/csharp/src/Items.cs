@@ -1,4 +1,4 @@
-// What a subscriber delivers, in order: records, entries of a state, or one event.
+// The items of a subscriber, in order: records, entries of a state, or one event.
 using System;
 
 namespace Lapwing
@@ -71,7 +71,7 @@ namespace Lapwing
         /// <summary>[Count], of rows that do not follow one another; else null.</summary>
         public ulong[] Sequences { get; }
 
-        /// <summary>[Count], how many older records each row stands for; null if the rows follow one another.</summary>
+        /// <summary>[Count], how many older records each row replaces; null if the rows follow one another.</summary>
         public ulong[] Conflated { get; }
 
         /// <summary>Whether the rows do not follow one another.</summary>
@@ -87,7 +87,7 @@ namespace Lapwing
         internal State(Batch batch) : base(batch) { }
     }
 
-    /// <summary>What happened between records: docs/reference/events.md.</summary>
+    /// <summary>An event between records: docs/reference/events.md.</summary>
     public sealed unsafe class Event : Item
     {
         internal Event(lapwing_event* raw)
@@ -116,12 +116,12 @@ namespace Lapwing
 
         public EventKind Kind { get; }
 
-        /// <summary>Of a gap and of a loss; else 0.</summary>
+        /// <summary>Cause of a gap or of a loss; else 0.</summary>
         public GapCause Cause { get; }
 
         public ulong Sequence { get; }
 
-        /// <summary>Of the missing range.</summary>
+        /// <summary>First sequence of the missing range.</summary>
         public ulong First { get; }
 
         /// <summary>Inclusive.</summary>
@@ -133,7 +133,7 @@ namespace Lapwing
         /// <summary>The journal holds the range.</summary>
         public bool IsFillable { get; }
 
-        /// <summary>Of the records that follow.</summary>
+        /// <summary>Size of the records that follow.</summary>
         public int RecordBytes { get; }
 
         public Id JournalId { get; }
@@ -149,7 +149,7 @@ namespace Lapwing
 
         public string SchemaName { get; }
 
-        /// <summary>Of the state that was loaded.</summary>
+        /// <summary>Fold of the state that was loaded.</summary>
         public string Fold { get; }
 
         /// <summary>In words: why, which checkpoint, how a session ended.</summary>

@@ -2,7 +2,7 @@ using System;
 
 namespace Lapwing
 {
-    /// <summary>What a call of the library failed with.</summary>
+    /// <summary>The failure of a call of the library.</summary>
     public sealed class LapwingException : Exception
     {
         internal LapwingException(ErrorCode code, string message, int errno = 0)
@@ -18,19 +18,19 @@ namespace Lapwing
         /// <summary>"timed-out", "no-bus" …</summary>
         public string Name => Library.NameOf(Code);
 
-        /// <summary>Of the failed system call; 0: none failed.</summary>
+        /// <summary>Error number of the failed system call; 0: none failed.</summary>
         public int Errno { get; }
 
-        /// <summary>Of Publish: the last sequence that was published; 0: none was.</summary>
+        /// <summary>After Publish: the last sequence that was published; 0: none was.</summary>
         public ulong LastPublished { get; internal set; }
 
-        /// <summary>Of Send: how many messages were sent.</summary>
+        /// <summary>After Send: how many messages were sent.</summary>
         public int Sent { get; internal set; }
 
-        /// <summary>Of a call: its number.</summary>
+        /// <summary>Number of the call that failed.</summary>
         public ulong Call { get; internal set; }
 
-        /// <summary>Of too-small: what a row takes, in bytes.</summary>
+        /// <summary>After too-small: the size of a row in bytes.</summary>
         public int RowBytes { get; internal set; }
 
         internal static unsafe LapwingException Of(int result, lapwing_error* error)

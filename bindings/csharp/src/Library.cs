@@ -47,7 +47,7 @@ namespace Lapwing
         /// <summary>Its C interface.</summary>
         public static Version Abi { get; private set; }
 
-        /// <summary>"timed-out"; "unknown" for a number that is none.</summary>
+        /// <summary>"timed-out"; "unknown" for an unknown number.</summary>
         public static string NameOf(ErrorCode code) => Text.Of(Native.lapwing_error_name((int)code));
 
         /// <summary>Throws where the library is missing or of another version.</summary>
@@ -56,7 +56,7 @@ namespace Lapwing
             if (failure != null) throw failure;
         }
 
-        /// <summary>What `make` makes, once the library is there.</summary>
+        /// <summary>Returns the result of `make` after the library has been loaded.</summary>
         /// <remarks>
         /// Mono looks for a function's library when it compiles the method that calls it. So `make` is a method of
         /// its own, which is compiled when the library is loaded.

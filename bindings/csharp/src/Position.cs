@@ -28,7 +28,7 @@ namespace Lapwing
             }
         }
 
-        /// <summary>Of 32 hexadecimal digits.</summary>
+        /// <summary>Parses 32 hexadecimal digits.</summary>
         public static Id Parse(string text)
         {
             if (text == null || text.Length != 32) throw new FormatException("an id has 32 hexadecimal digits");

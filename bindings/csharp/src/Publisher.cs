@@ -5,16 +5,16 @@ using System.Threading.Tasks;
 
 namespace Lapwing
 {
-    /// <summary>What a publisher publishes. An option that is null has its default; a time of zero is zero.</summary>
+    /// <summary>Options of a publisher. An option that is null has its default; a time of zero is zero.</summary>
     public sealed class PublisherOptions
     {
-        /// <summary>Of the bus; made if it is missing.</summary>
+        /// <summary>Directory of the bus; created if it is missing.</summary>
         public string Directory { get; set; }
 
         /// <summary>null: the directory's last component.</summary>
         public string Name { get; set; }
 
-        /// <summary>Of a shipped schema or your own; null: the name in Schema, else "bytes".</summary>
+        /// <summary>Name of a shipped schema or your own; null: the name in Schema, else "bytes".</summary>
         public string SchemaName { get; set; }
 
         /// <summary>The fields of a record: a Schema or its JSON text; null: the shipped schema's, or none.</summary>
@@ -32,7 +32,7 @@ namespace Lapwing
         /// <summary>null: journal below the directory.</summary>
         public string JournalDirectory { get; set; }
 
-        /// <summary>Of slots, a power of two; null: 64 MiB.</summary>
+        /// <summary>Bytes of slots in a segment, a power of two; null: 64 MiB.</summary>
         public long? SegmentBytes { get; set; }
 
         /// <summary>null: 10 ms; Timeout.InfiniteTimeSpan: on request only.</summary>
@@ -55,7 +55,7 @@ namespace Lapwing
         /// <summary>Raw DBN metadata of the feed.</summary>
         public byte[] Metadata { get; set; }
 
-        /// <summary>Of the source of the records; the journal keeps it.</summary>
+        /// <summary>Id of the source of the records; the journal keeps it.</summary>
         public ulong SourceId { get; set; }
 
         /// <summary>Records of the source before the first that is published.</summary>
@@ -67,11 +67,12 @@ namespace Lapwing
         /// <summary>The ring is backed by huge pages, or Open fails.</summary>
         public bool HugePages { get; set; }
 
-        /// <summary>SourceId goes on where the journal says.</summary>
+        /// <summary>Continue SourceId after its records in the journal.</summary>
         public bool Resume { get; set; }
 
         /// <summary>
-        /// The program sets the field ts_recv of each record to its time of publishing: subscribers measure ages from it.
+        /// The program sets the field ts_recv of each record to its time of publishing: subscribers measure ages from
+        /// it.
         /// </summary>
         public bool Restamped { get; set; }
 
@@ -303,7 +304,7 @@ namespace Lapwing
 
         /// <summary>
         /// Ends the session: everything durable, the end recorded, subscribers notified. Idempotent. After
-        /// timed-out the library goes on with it; a later Close says how it ended.
+        /// timed-out the library continues it; a later Close returns how it ended.
         /// </summary>
         public void Close(TimeSpan? timeout = null)
         {

@@ -16,7 +16,7 @@ namespace Lapwing
         static readonly bool isPlain = IsPlain(typeof(T));
         static readonly int bytes = isPlain ? Marshal.SizeOf(typeof(T)) : 0;
 
-        /// <summary>Of one struct.</summary>
+        /// <summary>Size of one struct.</summary>
         internal static int Bytes => isPlain ? bytes : throw new ArgumentException(
             $"{typeof(T).Name} has a field that is no number: a record has numbers, enumerations and fixed buffers");
 

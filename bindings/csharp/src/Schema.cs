@@ -1,4 +1,4 @@
-// What a record is: its fields, by which a struct is checked and columns are copied.
+// The description of a record: its fields, by which a struct is checked and columns are copied.
 using System;
 using System.Collections.Generic;
 using System.Linq;
@@ -22,7 +22,7 @@ namespace Lapwing
 
         public string Name { get; }
 
-        /// <summary>Of its first byte in the record.</summary>
+        /// <summary>Offset of its first byte in the record.</summary>
         public int Offset { get; }
 
         public int Bytes { get; }
@@ -123,7 +123,7 @@ namespace Lapwing
         /// <summary>
         /// Throws where the struct T cannot hold these records: of each of its fields name, offset, size and
         /// type have to be those of the schema. Case and underscores of names do not count; spare fields may
-        /// be missing, and members whose name begins with "Spare" may stand for them.
+        /// be missing, and members whose name begins with "Spare" may replace them.
         /// </summary>
         public void Check<T>()
             where T : struct

@@ -37,7 +37,7 @@ namespace Lapwing
             Waiting = raw->waiting;
         }
 
-        /// <summary>Of the session that was delivered last; 0: none was.</summary>
+        /// <summary>Record size of the session that was delivered last; 0: none was.</summary>
         public int RecordBytes { get; }
 
         public string SchemaName { get; }
@@ -86,10 +86,10 @@ namespace Lapwing
 
         public ulong Reattached { get; }
 
-        /// <summary>Of all states.</summary>
+        /// <summary>Entries of all states.</summary>
         public ulong StateEntries { get; }
 
-        /// <summary>Of other instruments.</summary>
+        /// <summary>Records of other instruments.</summary>
         public ulong Filtered { get; }
 
         /// <summary>Replaced by newer ones of their keys.</summary>
@@ -147,7 +147,7 @@ namespace Lapwing
         readonly bool isSparse;
         readonly string fold;
 
-        // Of the session that is read; null before the first one, and if its records are not described.
+        // Types of the session that is read; null before the first one, and if its records are not described.
         RowTypes records;
         RowTypes state;
 
@@ -251,8 +251,8 @@ namespace Lapwing
             }, token);
 
         /// <summary>
-        /// The next record and nothing else. Returns its sequence. Fails with event-due where an event stands
-        /// before the next record.
+        /// The next record and nothing else. Returns its sequence. Fails with event-due if an event precedes the next
+        /// record.
         /// </summary>
         public ulong ReadOne(byte[] record, TimeSpan? timeout = null)
         {

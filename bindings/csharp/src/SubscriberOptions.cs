@@ -41,7 +41,7 @@ namespace Lapwing
     /// <summary>How a subscriber reads. An option that is null has its default; a time of zero is zero.</summary>
     public sealed class SubscriberOptions
     {
-        /// <summary>Of the bus.</summary>
+        /// <summary>Directory of the bus.</summary>
         public string Directory { get; set; }
 
         /// <summary>Shown by `lapwing subscribers`.</summary>
@@ -56,10 +56,10 @@ namespace Lapwing
         /// <summary>null: backoff.</summary>
         public WaitStrategy? Wait { get; set; }
 
-        /// <summary>Of a state; null: the schema's default.</summary>
+        /// <summary>Fold of a state; null: the schema's default.</summary>
         public string Fold { get; set; }
 
-        /// <summary>What the records have to be: a Schema or its JSON text; null: anything.</summary>
+        /// <summary>The expected records: a Schema or its JSON text; null: any records.</summary>
         public string Expect { get; set; }
 
         /// <summary>Symbols, even of digits ("005930"), or numbers as "id:5930"; null: all.</summary>

@@ -3,7 +3,7 @@ using System.Collections.Generic;
 
 namespace Lapwing
 {
-    /// <summary>A symbol stands for an instrument from a date on, up to another.</summary>
+    /// <summary>A mapping of a symbol to an instrument, from one date up to another.</summary>
     public sealed unsafe class SymbolMapping
     {
         const int SymbolBytes = 80;
@@ -30,7 +30,7 @@ namespace Lapwing
     }
 
     /// <summary>
-    /// Which instrument a symbol stands for, by date: the mappings of the feed's DBN metadata. A feed without metadata has
+    /// The instruments of symbols, by date: the mappings of the feed's DBN metadata. A feed without metadata has
     /// none. A directory without a bus is an error, no-bus.
     /// </summary>
     public sealed unsafe class Symbols : LapwingObject
@@ -56,8 +56,8 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// The instrument of a symbol at that time, UTC ns. Outside all dates of the symbol, the mapping that began last
-        /// counts. null: the symbol is unknown.
+        /// The instrument of a symbol at that time, UTC ns. Outside all dates of the symbol, the mapping that began
+        /// last counts. null: the symbol is unknown.
         /// </summary>
         public uint? Find(string symbol, ulong utcNs)
         {
@@ -70,7 +70,7 @@ namespace Lapwing
             return instrument;
         }
 
-        /// <summary>The mapping of an instrument at that time, likewise. null: the instrument is unknown.</summary>
+        /// <summary>The mapping of an instrument at that time. null: the instrument is unknown.</summary>
         public SymbolMapping Name(uint instrumentId, ulong utcNs)
         {
             lapwing_error error;

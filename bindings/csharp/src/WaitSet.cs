@@ -7,7 +7,7 @@ using System.Threading.Tasks;
 
 namespace Lapwing
 {
-    /// <summary>What a descriptor is ready for: the bits of poll(2).</summary>
+    /// <summary>The states for which a descriptor is ready: the bits of poll(2).</summary>
     [Flags]
     public enum PollEvents : uint
     {
@@ -69,18 +69,18 @@ namespace Lapwing
         /// <summary>The token of the source.</summary>
         public object Token => Source?.Token;
 
-        /// <summary>Of a timer: how often its time has come since it was last ready.</summary>
+        /// <summary>How often a timer has expired since it was last ready.</summary>
         public ulong Expirations { get; }
 
-        /// <summary>Of a descriptor.</summary>
+        /// <summary>Events of a descriptor.</summary>
         public PollEvents Events { get; }
     }
 
     /// <summary>
-    /// Waits for several buses, channels, listeners, descriptors and timers in one thread. A wait takes nothing from the
-    /// source that is ready: call the source itself, TryRead for example. What is left there makes it ready again, and so
-    /// does its end. Sources take turns. The set owns no source. One that is disposed of leaves the set, also during a
-    /// wait.
+    /// Waits for several buses, channels, listeners, descriptors and timers in one thread. A wait takes nothing from
+    /// the source that is ready: call the source itself, TryRead for example. A source with items left is ready again,
+    /// and so is one that has ended. Sources take turns. The set owns no source. One that is disposed of leaves the
+    /// set, also during a wait.
     /// </summary>
     public sealed unsafe class WaitSet : LapwingObject
     {
@@ -121,7 +121,7 @@ namespace Lapwing
 
         /// <summary>
         /// Ready when there is a message, a call, a reply or the end; a producer, when there is room for a message of
-        /// `bytes`. A claim that is open during a wait is given up.
+        /// `bytes`. A wait aborts a claim that is open.
         /// </summary>
         public Source Add(Channel channel, object token = null, int bytes = 0)
         {
@@ -224,7 +224,7 @@ namespace Lapwing
             handle.LetGo(source.Owner.AnyHandle);
         }
 
-        /// <summary>Of a source that was disposed of, by any thread. A wait under way ends, and begins anew without it.</summary>
+        /// <summary>Removes a source that any thread has disposed of. A wait under way ends, and begins again without it.</summary>
         internal void Leave(Source source)
         {
             lock (gate)

@@ -34,7 +34,7 @@ const SYSTEM_NAME: &str = "liblapwing.so.1";
 pub struct LoadError {
     /// `LAPWING_ERROR_NOT_FOUND`, or `LAPWING_ERROR_ABI_MISMATCH`.
     pub code: lapwing_result,
-    /// What happened, where, and what to do next.
+    /// A message: what happened, where, and what to do next.
     pub message: String,
 }
 

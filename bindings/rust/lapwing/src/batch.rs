@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::handle::unknown;
 use crate::types::{Row, Types};
 
-/// Rows stand at the beginning of a cache line, so that they can be read in place.
+/// Rows begin at a cache line, so that they can be read in place.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C, align(64))]
 struct Line([u8; 64]);
@@ -86,18 +86,18 @@ impl Batch {
         self
     }
 
-    /// Adds a column of how many older records each row stands for besides itself.
+    /// Adds a column of how many older records each row replaces.
     pub fn with_conflated(mut self) -> Batch {
         self.conflated = vec![0; self.rows_max];
         self
     }
 
-    /// Of a row, as the last read said, also with too-small; 0: no row has come.
+    /// Size of a row in the last read, also after too-small; 0: no row has been read.
     pub fn row_bytes(&self) -> usize {
         self.given.row_bytes as usize
     }
 
-    /// What the last read put here; nothing where it failed.
+    /// The result of the last read; `None` if it failed.
     pub fn chunk(&self) -> Option<Chunk<'_>> {
         match self.given.kind {
             sys::LAPWING_BATCH_RECORDS => Some(Chunk::Records(self.rows())),
@@ -197,7 +197,7 @@ impl fmt::Debug for Batch {
     }
 }
 
-/// What one read gives: rows of one session, one size and one kind, or an event.
+/// The result of one read: rows of one session, one size and one kind, or an event.
 #[derive(Clone, Copy, Debug)]
 pub enum Chunk<'a> {
     Records(Rows<'a>),
@@ -206,7 +206,7 @@ pub enum Chunk<'a> {
     Event(&'a Event),
 }
 
-/// Rows that stand end to end.
+/// Rows end to end in memory.
 #[derive(Clone, Copy)]
 pub struct Rows<'a> {
     bytes: &'a [u8],
@@ -277,7 +277,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// How many older records each row stands for besides itself, where the batch has that column.
+    /// How many older records each row replaces, if the batch has that column.
     pub fn conflated(&self) -> Option<&'a [u64]> {
         self.conflated
     }

@@ -26,7 +26,7 @@ pub enum Side {
 pub struct Level {
     /// 1e-9 of a currency or point.
     pub price: i64,
-    /// Of all its orders.
+    /// Size of all its orders.
     pub size: u64,
     /// 0: a top, of which the number of orders is not known.
     pub orders: u32,
@@ -42,7 +42,7 @@ pub struct Order {
     pub place: u64,
     /// UTC ns.
     pub ts_recv: u64,
-    /// What is left of it.
+    /// Remaining size.
     pub size: u32,
     pub flags: u32,
 }
@@ -62,7 +62,7 @@ pub struct Book {
     pub bid_levels: u64,
     pub ask_levels: u64,
     pub orders: u64,
-    /// Of its last record; 0: none since a state was loaded.
+    /// Sequence of its last record; 0: none since a state was loaded.
     pub sequence: u64,
     /// Likewise, UTC ns.
     pub ts_event: Option<u64>,
@@ -80,7 +80,7 @@ pub struct BooksInfo {
     pub is_settled: bool,
     /// A state is: the books are half of it.
     pub is_loading: bool,
-    /// Of the last record that is in them.
+    /// Sequence of the last record that is in them.
     pub sequence: u64,
     pub books: u64,
     pub orders: u64,
@@ -120,12 +120,12 @@ impl Books {
         Ok(Books { handle })
     }
 
-    /// What the last read of the batch gave: the batches of one subscriber in their order, events
-    /// too.
+    /// Takes the result of the batch's last read. Pass the batches of one subscriber in order,
+    /// events too.
     ///
-    /// Errors, after which nothing is changed: misuse (the batch does not follow the last one),
-    /// record-size (its rows are none of dbn.mbo or of the fold `orders`), invalid-argument (its
-    /// rows stand for others).
+    /// Nothing is changed after an error. Errors: misuse (the batch does not follow the last one),
+    /// record-size (its rows are neither dbn.mbo nor of the fold `orders`), invalid-argument (its
+    /// rows replace others).
     pub fn take(&mut self, batch: &Batch) -> Result<()> {
         // SAFETY: the batch says what its memory holds.
         self.handle.call(|library, books, error| unsafe {

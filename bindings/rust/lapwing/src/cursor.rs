@@ -10,7 +10,7 @@ use crate::position::Position;
 use crate::text::Text;
 use crate::timeout::Timeout;
 
-/// What was committed last.
+/// The last commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Commit {
     /// Everything up to it is processed.
@@ -23,7 +23,7 @@ pub struct Commit {
 
 /// A file in which a program keeps how far it has processed a bus.
 ///
-/// [`Start::After`](crate::Start::After) with its position goes on exactly there.
+/// [`Start::After`](crate::Start::After) with its position continues exactly there.
 #[derive(Debug)]
 pub struct Cursor {
     handle: Handle<sys::lapwing_cursor>,

@@ -8,7 +8,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 )]
 #[repr(C)]
 pub struct Mbo {
-    /// Of the whole record, in units of 4 bytes: 14.
+    /// Length of the whole record, in units of 4 bytes: 14.
     pub length: u8,
     /// [`RTYPE_MBO`].
     pub rtype: u8,

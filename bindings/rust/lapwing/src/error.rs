@@ -1,4 +1,4 @@
-//! What a call of the library ends with where it does not succeed.
+//! Errors of the library's calls.
 
 use std::ffi::{c_char, CStr};
 use std::fmt;
@@ -73,7 +73,7 @@ codes! {
     Damaged = LAPWING_ERROR_DAMAGED, "damaged";
     /// The other side, or the library, speaks another version.
     AbiMismatch = LAPWING_ERROR_ABI_MISMATCH, "abi-mismatch";
-    /// Something of another kind stands there.
+    /// The path contains something of another kind.
     NotALapwingFile = LAPWING_ERROR_NOT_A_LAPWING_FILE, "not-a-lapwing-file";
     /// The journal's first failed write or sync.
     JournalFailed = LAPWING_ERROR_JOURNAL_FAILED, "journal-failed";
@@ -97,7 +97,7 @@ codes! {
     PathTooLong = LAPWING_ERROR_PATH_TOO_LONG, "path-too-long";
     /// Closed cleanly.
     Closed = LAPWING_ERROR_CLOSED, "closed";
-    /// A stored position is of a history that is gone.
+    /// A stored position is of a discarded journal.
     Reset = LAPWING_ERROR_RESET, "reset";
     /// This kernel, container or file system cannot do it.
     Unsupported = LAPWING_ERROR_UNSUPPORTED, "unsupported";
@@ -123,7 +123,7 @@ codes! {
     NoMemory = LAPWING_ERROR_NO_MEMORY, "no-memory";
     /// The handle belongs to the parent of this forked process.
     Forked = LAPWING_ERROR_FORKED, "forked";
-    /// An event stands before the next record: read it.
+    /// An event precedes the next record: read it.
     EventDue = LAPWING_ERROR_EVENT_DUE, "event-due";
     /// The publisher did not answer a join: the end of the subscriber.
     NoAnswer = LAPWING_ERROR_NO_ANSWER, "no-answer";
@@ -174,18 +174,18 @@ impl Error {
         self.code.name()
     }
 
-    /// Of the system call that failed.
+    /// Error number of the system call that failed.
     pub fn errno(&self) -> Option<i32> {
         (self.errno != 0).then_some(self.errno)
     }
 
-    /// What happened, where, and what to do next. Empty where the name says everything.
+    /// A message: what happened, where, and what to do next. Empty if the name is enough.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What had been done before the call failed. Of `publish`: the sequence of the last record
-    /// that it published. Of `send`: how many messages it sent. 0: nothing was.
+    /// The progress of the call before it failed. After `publish`: the sequence of the last record
+    /// that it published. After `send`: how many messages it sent. 0: none.
     pub fn progress(&self) -> u64 {
         self.progress
     }

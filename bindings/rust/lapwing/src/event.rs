@@ -1,4 +1,4 @@
-//! What a subscriber delivers beside records: docs/reference/events.md has each kind.
+//! The events that a subscriber delivers: docs/reference/events.md lists each kind.
 
 use std::fmt;
 
@@ -70,7 +70,7 @@ pub struct Gap {
     pub resume: u64,
 }
 
-/// An event, which stands exactly where it belongs between two records.
+/// An event, delivered exactly at its position between two records.
 #[derive(Clone)]
 #[repr(transparent)]
 pub struct Event(sys::lapwing_event);
@@ -90,7 +90,7 @@ impl Event {
         self.0.sequence
     }
 
-    /// Of gap and lost; after a gap also of snapshot-complete and no-snapshot.
+    /// The range of gap and lost; after a gap also of snapshot-complete and no-snapshot.
     pub fn gap(&self) -> Option<Gap> {
         (self.0.cause != 0).then(|| Gap {
             first: self.0.first,
@@ -101,12 +101,12 @@ impl Event {
         })
     }
 
-    /// Of the records that follow.
+    /// Size of the records that follow, in bytes.
     pub fn record_bytes(&self) -> u32 {
         self.0.record_bytes
     }
 
-    /// Of the records that follow.
+    /// Schema name of the records that follow.
     pub fn schema_name(&self) -> &str {
         text_of(&self.0.schema_name)
     }
@@ -116,7 +116,7 @@ impl Event {
         self.0.is_described != 0
     }
 
-    /// Of session: whether it is the first.
+    /// For the event session: whether it is the first.
     pub fn is_first_session(&self) -> bool {
         self.0.is_first_session != 0
     }
@@ -129,12 +129,12 @@ impl Event {
         self.0.session_id.into()
     }
 
-    /// Of the state that was loaded.
+    /// Fold of the state that was loaded.
     pub fn fold(&self) -> &str {
         text_of(&self.0.fold)
     }
 
-    /// Of snapshot-complete: how many entries the state has.
+    /// For snapshot-complete: how many entries the state has.
     pub fn state_entries(&self) -> u64 {
         self.0.state_entries
     }

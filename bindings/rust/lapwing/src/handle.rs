@@ -1,4 +1,4 @@
-//! What the library makes and must get back: a handle, and the interrupter of one.
+//! Objects of the library that must be returned to it: a handle, and its interrupter.
 //!
 //! One thread at a time uses a handle, any thread: so handles are `Send` and not `Sync`. Only an
 //! interrupt may come from elsewhere, and it keeps the handle alive while it runs.
@@ -118,7 +118,7 @@ impl Membership {
     }
 }
 
-/// What a wait set keeps of a handle.
+/// The part of a handle that a wait set keeps.
 pub(crate) trait Member: Send + Sync {
     fn membership(&self) -> &Membership;
 }
@@ -136,14 +136,14 @@ struct Owned<T: Resource> {
 }
 
 // SAFETY: any thread may use a handle, one at a time (rule 4 of lapwing.h): Handle is not Sync.
-// What an Interrupter calls through its share may be called at any time.
+// An Interrupter's calls through its share may be made at any time.
 unsafe impl<T: Resource> Send for Owned<T> {}
 unsafe impl<T: Resource> Sync for Owned<T> {}
 
 impl<T: Resource> Drop for Owned<T> {
     fn drop(&mut self) {
         let mut pointer = self.pointer.as_ptr();
-        // SAFETY: nobody shares it any more.
+        // SAFETY: it is no longer shared.
         unsafe { T::destroy(self.library, &mut pointer) }
     }
 }
@@ -254,7 +254,7 @@ impl fmt::Debug for Interrupter {
     }
 }
 
-/// What a library of a later release may answer, and this crate has no word for.
+/// An answer of a later release of the library that this crate does not know.
 pub(crate) fn unknown(what: &str, number: u32) -> Error {
     Error::new(
         crate::Code::Unsupported,

@@ -36,7 +36,7 @@ pub struct History {
 }
 
 impl History {
-    /// Of the bus in that directory.
+    /// Opens the history of the bus in that directory.
     ///
     /// Errors: no-bus, no-journal, damaged, not-permitted, not-a-lapwing-file, abi-mismatch,
     /// system.
@@ -71,7 +71,7 @@ impl History {
 
     /// Rows from that sequence on, or one event, lost.
     ///
-    /// Errors: would-block (it is beyond `archived`), invalid-argument (it is no sequence).
+    /// Errors: would-block (it is beyond `archived`), invalid-argument (it is not a sequence).
     pub fn read<'b>(&mut self, first: u64, batch: &'b mut Batch) -> Result<Chunk<'b>> {
         // SAFETY: the batch says what its memory holds.
         batch.fill(Some(&self.types), None, |batch| {
@@ -113,7 +113,7 @@ impl History {
 /// Rows of a journal's file in place, read-only. It outlives the [`History`], and dropping it ends
 /// it.
 ///
-/// Nobody else can write to the file. In a forked child the memory is not mapped.
+/// No other user can write to the file. In a forked child the memory is not mapped.
 #[derive(Debug)]
 pub struct View {
     view: sys::lapwing_view,

@@ -75,8 +75,8 @@ impl<'s, R: Row> Items<'s, R> {
     }
 }
 
-/// What an iterator makes of an end: nothing after a clean close, an error once, and after the end
-/// of a wait it can go on.
+/// The end of an iterator: nothing after a clean close, an error once. After the end of a wait it
+/// can continue.
 pub(crate) fn ended<T>(error: Error, has_ended: &mut bool) -> Option<Result<T>> {
     *has_ended = !error.code().is_transient();
     (error.code() != Code::Closed).then_some(Err(error))

@@ -54,7 +54,7 @@ unsafe extern "C" fn forward(user: *mut c_void, line: *const c_char) {
     sink(&line.to_string_lossy());
 }
 
-/// What [`read`] takes from the queue.
+/// A line that [`read`] takes from the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// The oldest line; `None`: there is none now.

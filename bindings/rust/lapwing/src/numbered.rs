@@ -14,7 +14,7 @@ macro_rules! numbered {
         #[non_exhaustive]
         pub enum $type {
             $($(#[$about_variant])* $variant,)*
-            /// Of a later release.
+            /// A number of a later release.
             Unknown(u32),
         }
 

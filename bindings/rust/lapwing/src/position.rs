@@ -4,12 +4,12 @@ use std::fmt;
 
 use lapwing_sys as sys;
 
-/// Of a journal, a session or a connection: random.
+/// The random id of a journal, a session or a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Id(pub [u8; 16]);
 
 impl Id {
-    /// Of what there is not.
+    /// The id of nothing.
     pub const NONE: Id = Id([0; 16]);
 }
 
@@ -26,7 +26,7 @@ impl From<sys::lapwing_id> for Id {
 }
 
 /// How far a program has read a bus: what a [`Cursor`](crate::Cursor) keeps, and
-/// [`Start::After`](crate::Start::After) goes on from.
+/// [`Start::After`](crate::Start::After) continues from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Position {
     pub journal_id: Id,

@@ -25,7 +25,7 @@ pub enum OnJournalLag {
     /// `publish` waits for the disk.
     #[default]
     Wait = sys::LAPWING_ON_JOURNAL_LAG_WAIT,
-    /// The journal is given up for the rest of the session.
+    /// Journaling stops for the rest of the session.
     Shed = sys::LAPWING_ON_JOURNAL_LAG_SHED,
 }
 
@@ -33,7 +33,7 @@ pub enum OnJournalLag {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum OnJournalFailure {
-    /// Publishing goes on live.
+    /// Publishing continues live.
     #[default]
     Continue = sys::LAPWING_ON_JOURNAL_FAILURE_CONTINUE,
     /// Publishing ends.
@@ -41,7 +41,7 @@ pub enum OnJournalFailure {
 }
 
 options! {
-    /// What a bus is. Everything but the directory has a default.
+    /// Options of a publisher. Everything but the directory has a default.
     ///
     /// ```
     /// use lapwing::PublisherOptions;
@@ -50,7 +50,7 @@ options! {
     /// PublisherOptions::new("./quotes").record_bytes(16).retain_age(Duration::from_secs(86_400));
     /// ```
     ///
-    /// `None` for a duration is no limit.
+    /// `None` for a duration means no limit.
     PublisherOptions {
         /// Bus directory; made if it is missing.
         directory(impl Into<PathBuf>): PathBuf = PathBuf::new();
@@ -58,8 +58,9 @@ options! {
         name(impl Into<String>): String = String::new();
         /// Name of a shipped schema or of your own. Default: that of `schema`, else `bytes`.
         schema_name(impl Into<String>): String = String::new();
-        /// What records are: a [`Schema`](crate::Schema), or its text. Default: the shipped schema
-        /// of `schema_name`, or none. [`of`](PublisherOptions::of) sets it from a struct.
+        /// The description of the records: a [`Schema`](crate::Schema), or its text. Default: the
+        /// shipped schema of `schema_name`, or none. [`of`](PublisherOptions::of) sets it from a
+        /// struct.
         schema(impl Into<String>): String = String::new();
         /// 8 to 4,088 bytes. Default: as `schema` has it, else 56.
         record_bytes(u32): u32 = 0;
@@ -188,7 +189,7 @@ numbered! {
     JournalState {
         None = LAPWING_JOURNAL_STATE_NONE, "none";
         Good = LAPWING_JOURNAL_STATE_GOOD, "good";
-        /// `durable` stays where it is; live goes on.
+        /// `durable` stays where it is; live publishing continues.
         Failed = LAPWING_JOURNAL_STATE_FAILED, "failed";
         /// Likewise, by [`OnJournalLag::Shed`].
         Shed = LAPWING_JOURNAL_STATE_SHED, "shed";
@@ -213,7 +214,7 @@ pub struct PublisherInfo {
     pub subscribers: u64,
     pub settled: Settled,
     pub journal: JournalState,
-    /// Of the journal's first failure.
+    /// Error number of the journal's first failure.
     pub journal_errno: Option<i32>,
     /// Sequences that this start recorded as a void.
     pub void: Option<RangeInclusive<u64>>,
@@ -229,9 +230,9 @@ pub struct PublisherInfo {
 
 /// The one writer of a bus. See [`PublisherOptions`] for what a bus is.
 ///
-/// Dropping it closes it, and waits for nothing: a thread of the library's own goes on with what is
-/// left, and a program that ends waits for it, for 10 s at most. [`close`](Publisher::close) says
-/// how it ended.
+/// Dropping it closes it, and does not wait: a thread of the library completes the rest. A program
+/// that ends waits for that thread, for 10 s at most. [`close`](Publisher::close) returns how it
+/// ended.
 #[derive(Debug)]
 pub struct Publisher {
     handle: Handle<sys::lapwing_publisher>,
@@ -290,7 +291,7 @@ impl Publisher {
         self.publish_bytes(records.as_bytes(), size_of::<R>(), timeout)
     }
 
-    /// As [`publish_all`](Publisher::publish_all), of rows of `record_bytes` that stand end to end.
+    /// As [`publish_all`](Publisher::publish_all), of rows of `record_bytes` end to end in memory.
     /// Only their size is compared with the bus's.
     /// Error besides: invalid-argument (the last row is not whole).
     #[inline]
@@ -301,7 +302,7 @@ impl Publisher {
         timeout: impl Into<Timeout>,
     ) -> Result<u64> {
         let timeout = timeout.into();
-        // Of rows of no bytes the library says what is wrong.
+        // The library reports the error for rows of no bytes.
         let count = rows.len().checked_div(record_bytes).unwrap_or(0);
         if record_bytes != 0 && count * record_bytes != rows.len() {
             return Err(not_whole(rows.len(), record_bytes));
@@ -366,8 +367,8 @@ impl Publisher {
     }
 
     /// Ends the session: everything durable, the end recorded, and subscribers know. It may be
-    /// called again. After timed-out and would-block a thread of the library's own goes on with it,
-    /// and a later close says how it ended.
+    /// called again. After timed-out and would-block a thread of the library continues it, and a
+    /// later close returns how it ended.
     pub fn close(&mut self, timeout: impl Into<Timeout>) -> Result<()> {
         let timeout = timeout.into();
         // SAFETY: no memory is given.

@@ -6,10 +6,10 @@ use crate::types::Row;
 
 /// A struct that is described: the macro [`record!`](crate::record!) implements it.
 ///
-/// A publisher of it ([`PublisherOptions::of`](crate::PublisherOptions::of)) gives its schema
-/// to the bus, and a subscriber ([`SubscriberOptions::of`](crate::SubscriberOptions::of)) ends with
-/// record-size at a bus of other records, in words that name the first field that differs: in every
-/// language, since the library compares them.
+/// A publisher of it ([`PublisherOptions::of`](crate::PublisherOptions::of)) stores its schema
+/// with the bus. A subscriber ([`SubscriberOptions::of`](crate::SubscriberOptions::of)) fails with
+/// record-size on a bus of other records. The message names the first field that differs. The
+/// library compares the fields, so the message is the same in every language.
 pub trait Record: Row {
     /// At most 31 bytes, printable, no blank.
     const NAME: &'static str;
@@ -34,7 +34,7 @@ pub trait Record: Row {
     }
 }
 
-/// Its members stand as the library writes them.
+/// Its members are in the order in which the library writes them.
 fn json_of(field: &Field) -> String {
     let mut json = format!(r#"{{"name":"{}","type":"{}""#, field.name, field.field_type);
     if matches!(field.field_type, FieldType::Text | FieldType::Bytes) {
@@ -50,14 +50,14 @@ fn json_of(field: &Field) -> String {
     json + "}"
 }
 
-/// What a member is, in [`record!`](crate::record!). Meanings that do not exclude each other can be
-/// combined: `symbol: Key + Letters`.
+/// The meaning of a member, in [`record!`](crate::record!). Meanings that do not exclude each other
+/// can be combined: `symbol: Key + Letters`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     Data,
     /// The record's time: `u64`, ns since 1970, UTC.
     Time,
-    /// What the record is about: an instrument, an account. There may be several.
+    /// The subject of the record: an instrument, an account. There may be several.
     Key,
     /// The time of publishing, like `Time`.
     PublishTime,

@@ -1,4 +1,4 @@
-//! What records are: the fields of a bus's records, or of a schema that Lapwing ships.
+//! Descriptions of records: the fields of a bus's records, or of a schema that Lapwing ships.
 
 use std::ffi::c_char;
 use std::path::Path;
@@ -45,12 +45,12 @@ numbered! {
 }
 
 numbered! {
-    /// What a field is for.
+    /// The purpose of a field.
     Role {
         Data = LAPWING_ROLE_DATA, "data";
         /// The record's time, UTC ns.
         Time = LAPWING_ROLE_TIME, "time";
-        /// What the record is about; there may be several.
+        /// The subject of the record; there may be several.
         Key = LAPWING_ROLE_KEY, "key";
         /// UTC ns.
         PublishTime = LAPWING_ROLE_PUBLISH_TIME, "publish_time";
@@ -77,7 +77,7 @@ pub enum Value<'a> {
     Int(i64),
     Uint(u64),
     Float(f64),
-    /// Of a text, up to the first zero; a letter is a text of one byte. Mostly ASCII.
+    /// A text, up to the first zero; a letter is a text of one byte. Mostly ASCII.
     Text(&'a [u8]),
     Bytes(&'a [u8]),
 }
@@ -105,7 +105,7 @@ impl Field {
     }
 }
 
-/// What records are.
+/// A description of records.
 #[derive(Clone, Debug)]
 pub struct Schema {
     pub name: String,
@@ -122,11 +122,11 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Of the records of the bus in that directory.
+    /// Reads the schema of the bus in that directory.
     ///
     /// Errors: not-found (they are not described), no-bus, damaged, system.
     pub fn of_bus(directory: impl AsRef<Path>) -> Result<Schema> {
-        // An empty path is the working directory to nobody, and NULL means a name here.
+        // An empty path does not mean the working directory, and NULL means a name here.
         let directory = match directory.as_ref() {
             empty if empty.as_os_str().is_empty() => Path::new("."),
             other => other,

@@ -74,7 +74,7 @@ impl<R: Row> ItemStream<R> {
         &self.subscriber
     }
 
-    /// The subscriber, which goes on behind the last item.
+    /// The subscriber, which continues after the last item.
     pub fn into_subscriber(self) -> Subscriber {
         self.subscriber
     }

@@ -44,18 +44,18 @@ pub enum Start {
     After(Position),
 }
 
-/// What to do where the publisher has lapped this subscriber.
+/// The action when the publisher has lapped this subscriber.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum OnGap {
     /// Read it from the journal.
     #[default]
     Fill = sys::LAPWING_ON_GAP_FILL,
-    /// Report it, and go on in the ring.
+    /// Report it, and continue in the ring.
     Skip = sys::LAPWING_ON_GAP_SKIP,
     /// Report it, and end with stopped-at-gap.
     Stop = sys::LAPWING_ON_GAP_STOP,
-    /// Report it, and go on with the newest checkpoint's state.
+    /// Report it, and continue with the newest checkpoint's state.
     Snapshot = sys::LAPWING_ON_GAP_SNAPSHOT,
 }
 
@@ -73,7 +73,7 @@ pub enum Wait {
 }
 
 options! {
-    /// What is read, and how. Everything but the directory has a default.
+    /// Options of a subscriber. Everything but the directory has a default.
     ///
     /// ```
     /// use lapwing::{Start, SubscriberOptions};
@@ -81,7 +81,7 @@ options! {
     /// SubscriberOptions::new("./es").start(Start::Oldest).end_at_close(true).reattach(None);
     /// ```
     ///
-    /// `None` for a duration is no limit.
+    /// `None` for a duration means no limit.
     SubscriberOptions {
         /// Bus directory.
         directory(impl Into<PathBuf>): PathBuf = PathBuf::new();
@@ -226,7 +226,7 @@ pub struct Ages {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SubscriberInfo {
-    /// Of the session that was delivered last; 0: none was.
+    /// Record size of the session that was delivered last; 0: none was.
     pub record_bytes: u32,
     pub schema_name: String,
     /// From the first entry of a state on.
@@ -258,9 +258,9 @@ pub struct SubscriberInfo {
     pub out_of_order: u64,
     pub sessions: u64,
     pub reattached: u64,
-    /// Of all states.
+    /// Entries of all states.
     pub state_entries: u64,
-    /// Of other instruments.
+    /// Records of other instruments.
     pub filtered: u64,
     /// Replaced by newer ones of their keys.
     pub conflated: u64,
@@ -277,14 +277,14 @@ pub struct SubscriberInfo {
 /// | [`items`](Subscriber::items) | an iterator of records, state and events, which ends at close |
 /// | `into_stream` | the same as a `Stream`, with the feature `tokio` |
 ///
-/// They may be mixed; each goes on where the last one ended.
+/// They may be mixed; each continues where the last one ended.
 #[derive(Debug)]
 pub struct Subscriber {
     pub(crate) handle: Handle<sys::lapwing_subscriber>,
     #[cfg_attr(not(feature = "tokio"), allow(dead_code))]
     pub(crate) conflates_every: Option<Duration>,
     fold: String,
-    // Of the session that is read; None before the first one, and if it is not described.
+    // Types of the session that is read; None before the first one, and if it is not described.
     records: Option<Arc<Types>>,
     state: Option<Arc<Types>>,
     last_type: Option<TypeId>,
@@ -432,7 +432,7 @@ impl Subscriber {
     /// Records, state and events, one by one. Each step waits for at most the timeout. It ends
     /// after a clean close, if `end_at_close` is set, and after an error that stays.
     ///
-    /// The iterator reads nothing ahead: whatever comes after it, goes on behind its last item.
+    /// The iterator does not read ahead: the next read continues after its last item.
     pub fn items<R: Row>(&mut self, timeout: impl Into<Timeout>) -> Items<'_, R> {
         Items::of(self, timeout.into())
     }
@@ -543,7 +543,8 @@ impl Subscriber {
         self.position_at(0)
     }
 
-    /// The position after that row of the last batch. Error: invalid-argument (it is none of them).
+    /// The position after that row of the last batch. Error: invalid-argument (the batch does not
+    /// contain it).
     pub fn position_after(&self, sequence: u64) -> Result<Position> {
         match sequence {
             0 => Err(Error::new(

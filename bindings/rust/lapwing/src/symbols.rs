@@ -1,4 +1,4 @@
-//! Which instrument a symbol stands for, by date.
+//! The instruments of symbols, by date.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::handle::Handle;
 use crate::memory::all;
 use crate::text::{text_of, Text};
 
-/// The instrument that a symbol stands for between two dates. Dates are UTC, as numbers YYYYMMDD.
+/// The instrument of a symbol between two dates. Dates are UTC, as numbers YYYYMMDD.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SymbolMapping {
     pub symbol: String,

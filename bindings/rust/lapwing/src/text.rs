@@ -7,7 +7,7 @@ use std::ptr;
 
 use crate::error::{Code, Error, Result};
 
-/// Text for the library: it ends with a zero, and NULL stands for an empty one.
+/// Text for the library: it ends with a zero, and NULL means an empty one.
 pub(crate) struct Text(Option<CString>);
 
 impl Text {
@@ -41,7 +41,7 @@ impl Text {
     }
 }
 
-/// The text of a fixed field, up to its zero, or up to what is no UTF-8.
+/// The text of a fixed field, up to its zero, or up to the first byte that is not UTF-8.
 pub(crate) fn text_of(field: &[c_char]) -> &str {
     // SAFETY: c_char is one byte of any value, as u8.
     let bytes = unsafe { std::slice::from_raw_parts(field.as_ptr().cast::<u8>(), field.len()) };

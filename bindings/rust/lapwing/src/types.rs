@@ -9,7 +9,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use crate::error::{Code, Error, Result};
 use crate::schema::{Field, Role, Schema};
 
-/// What is known about the bytes of a type.
+/// The description of the bytes of a type.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub enum Layout {
@@ -24,7 +24,7 @@ pub enum Layout {
 ///
 /// [`record!`](crate::record!) makes a struct a row. Its names, offsets and types are compared with
 /// the schema of the bus the first time that the type is used there. If they differ, the error
-/// is record-size, with the first field that differs. Of `[u8; N]` only the size is compared.
+/// is record-size, with the first field that differs. For `[u8; N]` only the size is compared.
 /// Numbers, and structs without names (`impl lapwing::Row for Quote {}`), fit a bus whose records
 /// are not described.
 pub trait Row: FromBytes + IntoBytes + Immutable + KnownLayout + 'static {
@@ -80,12 +80,12 @@ impl Types {
         Types::of(Source::Bus(absolute(directory)), Use::Publish)
     }
 
-    /// Of a journal.
+    /// Types of a journal.
     pub(crate) fn archived(directory: &Path) -> Types {
         Types::of(Source::Bus(absolute(directory)), Use::Read)
     }
 
-    /// Of a session, whose schema was read.
+    /// Types of a session, whose schema was read.
     pub(crate) fn of_session(schema: Result<Schema>) -> Types {
         Types::of(Source::Known(schema), Use::Read)
     }
@@ -172,7 +172,7 @@ fn is_spare(field: &&Field) -> bool {
     field.role == Role::Spare
 }
 
-/// Whether `field` lies in spare fields, one or several that follow one another.
+/// Whether `field` is within spare fields, one or several that follow one another.
 fn lies_in_spare(fields: &[Field], field: &Field) -> bool {
     let (mut at, end) = (field.offset, field.offset + field.bytes);
     for spare in fields.iter().filter(is_spare) {

@@ -22,7 +22,7 @@ use crate::subscriber::{Subscriber, Wait};
 use crate::timeout::{limit_ns_of, ns_of, Timeout};
 
 numbered! {
-    /// What a source of a [`WaitSet`] is.
+    /// The kind of a source of a [`WaitSet`].
     SourceKind {
         Subscriber = LAPWING_SOURCE_SUBSCRIBER, "subscriber";
         /// A subscriber with [`SubscriberOptions::conflate`](crate::SubscriberOptions::conflate).
@@ -54,7 +54,7 @@ pub struct Ready {
     pub events: i16,
 }
 
-/// What is in the set.
+/// The content of the set.
 pub struct Core {
     handle: Handle<sys::lapwing_wait_set>,
     sources: Vec<Source>,
@@ -65,7 +65,7 @@ struct Source {
     held: Held,
 }
 
-/// What the set keeps for as long as the source is in it.
+/// The part that the set keeps as long as the source is in it.
 enum Held {
     Handle(Arc<dyn Member>),
     Fd { _open: OwnedFd },
@@ -102,7 +102,7 @@ enum Held {
 /// ```
 ///
 /// [`wait`](WaitSet::wait) returns which source is ready, and takes nothing from it: call the
-/// source with [`NOW`](crate::NOW). What is left there makes it ready again. A source that has
+/// source with [`NOW`](crate::NOW). A source with items left is ready again. A source that has
 /// ended stays ready until it is removed or dropped.
 ///
 /// A source that is dropped leaves the set. One thread at a time uses a set and its sources: a call
@@ -125,7 +125,7 @@ mod sealed {
 }
 use sealed::Sealed;
 
-/// What [`WaitSet::add`] takes: a [`Subscriber`], [`Consumer`], [`Duplex`] or [`Listener`].
+/// A type that [`WaitSet::add`] takes: a [`Subscriber`], [`Consumer`], [`Duplex`] or [`Listener`].
 pub trait Waitable: Sealed {}
 
 impl WaitSet {
@@ -149,7 +149,7 @@ impl WaitSet {
         source.join(&mut core, &self.core, token).map(SourceId)
     }
 
-    /// Adds a producer, which is ready if there is room for a message of `bytes`. A wait gives up a
+    /// Adds a producer, which is ready if there is room for a message of `bytes`. A wait aborts a
     /// claim that is open. Errors as of [`add`](WaitSet::add).
     pub fn add_producer(
         &mut self,

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::items::ended;
 use crate::timeout::Timeout;
 
-/// What one peek gives at most.
+/// Most messages of one peek.
 const PEEK_MESSAGES_MAX: usize = 4096;
 
 /// Receives the messages of a [`Producer`](crate::Producer).
@@ -45,7 +45,7 @@ impl sealed::Sealed for Consumer {
 
 impl Consumer {
     /// Borrows up to `max` messages, and 4,096 at most, from the first that is not released on.
-    /// Waits until there is one. Those that are not released come again.
+    /// Waits until there is a message. Messages that are not released are returned again.
     ///
     /// Errors: timed-out, would-block, interrupted, and for good closed, peer-gone, corrupt.
     pub fn peek(&mut self, max: usize, timeout: impl Into<Timeout>) -> Result<Messages<'_>> {

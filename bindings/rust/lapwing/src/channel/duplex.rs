@@ -26,7 +26,7 @@ impl sealed::Sealed for Duplex {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Call(u64);
 
-/// What the other side answered.
+/// The answer of the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// A reply of that type, the server's to choose.
@@ -72,7 +72,7 @@ pub struct Request<'d> {
 }
 
 impl Request<'_> {
-    /// What to answer; nothing for a one-way message, of which no answer is waited for. It can be
+    /// The call to answer; `None` for a one-way message, which has no answer. It can be
     /// kept, and answered later with [`Duplex::reply`].
     pub fn call(&self) -> Option<Call> {
         (self.given.call != 0).then_some(Call(self.given.call))
@@ -89,7 +89,7 @@ impl Request<'_> {
         unsafe { payload_of(&self.given.message) }
     }
 
-    /// Answers it. Errors: misuse (it is no call, or was answered); else as of
+    /// Answers it. Errors: misuse (it is not a call, or was answered); else as of
     /// [`Producer::send`](crate::Producer::send).
     pub fn reply(
         &self,
@@ -266,7 +266,7 @@ impl Duplex {
         })
     }
 
-    /// Sends a one-way message, which nobody answers. Errors as of
+    /// Sends a one-way message, which has no answer. Errors as of
     /// [`Producer::send`](crate::Producer::send).
     pub fn send(
         &mut self,

@@ -9,8 +9,7 @@
 //!
 //! Payloads that are borrowed lie in the memory of the other side, which is this user's process or
 //! root's, unless another user was named. A side that keeps to the protocol does not write to a
-//! message before it is released; where that is not to be relied on, copy a payload, and check the
-//! copy.
+//! message before it is released. If you cannot rely on that, copy a payload, and check the copy.
 
 mod consumer;
 mod duplex;
@@ -37,7 +36,7 @@ use crate::text::Text;
 use crate::timeout::Timeout;
 
 numbered! {
-    /// What a side of a channel does.
+    /// The role of a side of a channel.
     ChannelRole {
         Producer = LAPWING_CHANNEL_ROLE_PRODUCER, "producer";
         Consumer = LAPWING_CHANNEL_ROLE_CONSUMER, "consumer";
@@ -53,22 +52,22 @@ pub struct ChannelInfo {
     pub role: ChannelRole,
     /// The same on both sides.
     pub connection_id: Id,
-    /// Of a consumer what can come, else what can be sent.
+    /// Largest message: that a consumer can receive, or that another end can send.
     pub message_bytes_max: u64,
     pub sent: u64,
     /// And released.
     pub received: u64,
-    /// Of those sent, by the other side, as it says.
+    /// Sent messages that the other side reports as released.
     pub released: u64,
     pub full_waits: u64,
     pub empty_waits: u64,
     pub sleeps: u64,
-    /// Of the other side: a system call each.
+    /// Wake-ups of the other side: one system call each.
     pub wakes: u64,
     pub late_replies: u64,
 }
 
-/// What the three kinds of ends have in common.
+/// The common part of the three kinds of ends.
 #[derive(Debug)]
 pub struct Channel {
     pub(crate) handle: Handle<sys::lapwing_channel>,
@@ -99,9 +98,9 @@ impl Channel {
         })
     }
 
-    /// For an event loop. True: nothing has arrived (of a producer: there is no room for `bytes`),
-    /// and [`fd`](Channel::fd) becomes readable when that may have changed; it stands until the
-    /// next call with this channel. False: try at once.
+    /// For an event loop. True: nothing has arrived, or a producer has no room for `bytes`.
+    /// [`fd`](Channel::fd) becomes readable when that may have changed. The request is valid until
+    /// the next call with this channel. False: try at once.
     pub fn arm(&mut self, bytes: usize) -> Result<bool> {
         let mut armed = 0;
         // SAFETY: `armed` is a place for it.
@@ -182,7 +181,7 @@ macro_rules! end {
         impl $type {
             /// Connects to the process that listens at the path.
             ///
-            /// Errors: no-bus (nothing is at the path), peer-gone (nobody listens), timed-out,
+            /// Errors: no-bus (nothing is at the path), peer-gone (no process listens), timed-out,
             /// refused, not-permitted, invalid-argument, abi-mismatch, protocol, no-space, limit,
             /// unsupported, system.
             pub fn connect(

@@ -1,4 +1,4 @@
-//! What an end of a channel is to be.
+//! Options of an end of a channel.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::text::Text;
 use crate::timeout::limit_ns_of;
 
 options! {
-    /// What an end of a channel is. Everything has a default. A consumer ignores sizes: the
+    /// Options of an end of a channel. Everything has a default. A consumer ignores sizes: the
     /// producer's count.
     ///
     /// ```
@@ -21,7 +21,7 @@ options! {
     /// ChannelOptions::new().name("strategy").retry(Duration::from_secs(10));
     /// ```
     ///
-    /// `None` for a duration is no limit.
+    /// `None` for a duration means no limit.
     ChannelOptions {
         /// Shown by `lapwing info`. Default: none.
         name(impl Into<String>): String = String::new();
@@ -46,7 +46,7 @@ options! {
         no_membarrier(bool): bool = false;
         /// Replies after their call's end are delivered, marked late. Default: false.
         late_replies(bool): bool = false;
-        /// How long connect keeps trying while nobody listens. `None`: until the timeout. Default:
+        /// How long connect retries until a process listens. `None`: until the timeout. Default:
         /// zero, which does not try again.
         retry(impl Into<Option<Duration>>): Option<Duration> = Some(Duration::ZERO);
     }

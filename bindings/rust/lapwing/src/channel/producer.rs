@@ -94,7 +94,7 @@ impl Claim<'_> {
         self.producer.channel.handle.call(|library, channel, error| unsafe {
             library.lapwing_channel_commit(channel, bytes, message_type, error)
         })?;
-        std::mem::forget(self); // nothing is left to give up
+        std::mem::forget(self); // there is no claim to abort
         Ok(())
     }
 
