@@ -20,7 +20,7 @@ const (
 type Batch struct {
 	Memory    []byte   // of the rows
 	Sequences []uint64 // where not nil, gets the sequence of each record, and limits the rows to its length
-	Conflated []uint64 // likewise: how many older records each row stands for besides itself
+	Conflated []uint64 // also optional: how many older records each row replaces
 
 	Kind     BatchKind
 	Count    int    // rows
@@ -81,7 +81,7 @@ func (b *Batch) rowsBytes() C.size_t    { return C.size_t(len(b.Memory)) }
 func (b *Batch) sequences() *C.uint64_t { return (*C.uint64_t)(unsafe.SliceData(b.Sequences)) }
 func (b *Batch) conflated() *C.uint64_t { return (*C.uint64_t)(unsafe.SliceData(b.Conflated)) }
 
-// take makes what C has said visible. A read that C was not asked for has brought nothing, too.
+// take makes the result of C visible, also if C was not called: then there is nothing.
 func (b *Batch) take(err error) {
 	if err != nil {
 		b.out.kind, b.out.count, b.out.flags = C.LAPWING_BATCH_NOTHING, 0, 0

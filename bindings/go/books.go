@@ -94,8 +94,8 @@ func NewBooks() (*Books, error) {
 }
 
 // Take takes the batches of one subscriber in their order, events too. ErrMisuse: the batch does not
-// follow the last one. ErrRecordSize: its rows are none of dbn.mbo or of the fold `orders`.
-// ErrInvalidArgument: rows that stand for others (Conflate), or memory that was replaced by a smaller one
+// follow the last one. ErrRecordSize: its rows are neither dbn.mbo nor of the fold `orders`.
+// ErrInvalidArgument: rows that replace others (Conflate), or memory that was replaced by a smaller one
 // after the read. Nothing is changed then.
 func (b *Books) Take(batch *Batch) error {
 	return b.call(func(c *C.lapwing_books, e *C.lapwing_error) C.lapwing_result {
@@ -173,8 +173,8 @@ func (b *Books) List(keys []BookKey) ([]BookKey, error) {
 	})
 }
 
-// Levels is levels of a side from the index `from` on, 0 is the best: as many as are there and fit into
-// the capacity of levels, whose memory it uses.
+// Levels returns the levels of a side from the index `from` on; 0 is the best. It returns as many as fit
+// into the capacity of levels, whose memory it uses.
 func (b *Books) Levels(key BookKey, side Side, from int, levels []Level) ([]Level, error) {
 	if err := cmp.Or(side.check(), notNegative("from", from)); err != nil {
 		return levels[:0], err

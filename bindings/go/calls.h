@@ -1,5 +1,5 @@
 // The C interface as Go calls it. cgo does not let Go pass a struct that holds Go pointers, so the
-// calls that take one stand here with its members as arguments. Rows are uint8_t and not void: cgo
+// calls that take one are here with its members as arguments. Rows are uint8_t and not void: cgo
 // then knows at compile time that they hold no pointers.
 #pragma once
 
@@ -10,7 +10,7 @@
 // Loads the library at `path`. Returns LAPWING_OK, or an error that *error describes.
 lapwing_result lw_load(const char* path, lapwing_error* error);
 
-// What a lapwing_batch says, without its pointers.
+// The members of a lapwing_batch, without its pointers.
 typedef struct lw_batch {
   uint32_t kind;
   uint32_t flags;

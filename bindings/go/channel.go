@@ -29,8 +29,8 @@ type ChannelOptions struct {
 	MessageBytesMax uint32        // 0: 64 KiB
 	CallWindow      uint32        // calls, and one-way messages, taken unanswered; 0: 64
 	Wait            WaitStrategy  // how to wait; 0: WaitBackoff
-	Retry           time.Duration // how long a connect keeps trying while nobody listens, or Forever; 0: it tries once
-	NUMANode        *uint32       // this side's memory lies there, or fail; nil: anywhere
+	Retry           time.Duration // how long a connect retries until a process listens, or Forever; 0: it tries once
+	NUMANode        *uint32       // allocate this side's memory there, or fail; nil: anywhere
 	PeerUID         *uint32       // only that user is served, or connected to; nil: this user and root
 	Aligned         bool          // payloads are aligned to 64 bytes; without it, to 16, and those of 49 to 56 to 8
 	HugePages       bool          // or fail
@@ -71,7 +71,7 @@ func (o *ChannelOptions) withoutName() (c C.lapwing_channel_options) {
 }
 
 // ConnectProducer connects to a path where a consumer listens. ErrNoBus: nothing is at the path.
-// ErrPeerGone: nobody listens. When ctx is canceled, the attempt goes on in a goroutine until it times
+// ErrPeerGone: no process listens. When ctx is canceled, the attempt continues in a goroutine until it times
 // out, after some seconds at most; the other side then sees a peer that has gone.
 func ConnectProducer(ctx context.Context, path string, options ChannelOptions) (*Producer, error) {
 	return newEnd[Producer](connect(ctx, path, C.LAPWING_CHANNEL_ROLE_PRODUCER, options))

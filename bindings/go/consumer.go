@@ -79,7 +79,7 @@ func (c *Consumer) Release(count int) error {
 }
 
 // Arm is for an event loop, before it polls FD. true: nothing has arrived, and FD becomes readable when
-// that may have changed; it stands until the next call. false: try at once.
+// that may have changed. The request is valid until the next call. false: try at once.
 func (c *Consumer) Arm() (bool, error) { return c.arm(0) }
 
 // Close is as that of every handle, but for views that are not done: then it refuses with ErrMisuse.

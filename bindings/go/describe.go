@@ -16,11 +16,11 @@ import (
 //		Price      int64 `lapwing:"px,price"`
 //	}
 //
-// First comes the field's name, by default the Go name in snake case (ts_recv), then any of: time, key,
-// publish_time, spare (what it is to the record), price, utc_ns, flags (its unit), char (of a byte: a
-// letter), text (of an array of bytes). A field "_" is spare. The fields of a struct have its name in
-// front ("bid_px"), unless it is embedded or its tag has inline; an array of numbers or structs is a
-// field for each, with "_00", "_01" … behind.
+// First comes the field's name, by default the Go name in snake case (ts_recv). Any of these words follow:
+// time, key, publish_time and spare are roles; price, utc_ns and flags are units. char makes a byte a
+// letter, and text makes an array of bytes a text. A field "_" is spare. The fields of a struct get its
+// name as a prefix ("bid_px"), unless it is embedded or its tag has inline. An array of numbers or structs
+// becomes a field for each element, with the suffix "_00", "_01" and so on.
 func Describe(name string, version int, record any) (*Schema, error) {
 	t, err := structOf(record)
 	if err != nil {

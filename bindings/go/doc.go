@@ -1,5 +1,5 @@
 // Package lapwing publishes and reads buses of market data on one Linux machine, and sends messages
-// over channels between two processes. It stands on Lapwing's C interface, whose library it loads
+// over channels between two processes. It calls Lapwing's C library, which it loads
 // when it is first used: the file that LAPWING_LIBRARY names, else the one that was linked in with
 //
 //	go build -ldflags "-X lapwing.example/go/lapwing.libraryPath=/opt/lapwing/lib/liblapwing.so.1"
@@ -23,17 +23,17 @@
 // A handle (Publisher, Subscriber, Cursor, History, Books, Listener, Producer, Consumer, Duplex, WaitSet)
 // serves one call at a time, of any goroutine. A call that overlaps another one is answered with
 // [ErrMisuse]. Interrupt and Close may be called at any time: both end the wait under way. Close gives
-// everything back, and waits for no disk and no peer. What the garbage collector finds open it closes,
-// and says so with [log/slog].
+// everything back, and waits for no disk and no peer. The garbage collector closes objects that
+// are still open, and reports them with [log/slog].
 //
 // # Memory
 //
-// Records and messages are copied into Go memory that the caller can use again and again: reading a
-// batch allocates nothing. What begins with Unsafe lends memory that other processes share. A write to
-// it can kill the program, as can a read after its release.
+// Records and messages are copied into Go memory that the caller can use again and again: reading a batch
+// allocates nothing. Functions whose name begins with Unsafe lend memory that other processes share. A write
+// to it can kill the program, as can a read after its release.
 //
 // # Units
 //
-// Sequences count records from 1. Prices are int64 in units of 1e-9, and [NoPrice] is none. Times of
-// records are nanoseconds since 1970, UTC, and [NoTime] is none. Sizes are bytes.
+// Sequences count records from 1. Prices are int64 in units of 1e-9, and [NoPrice] means no price. Times
+// of records are nanoseconds since 1970, UTC, and [NoTime] means no time. Sizes are bytes.
 package lapwing

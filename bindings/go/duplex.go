@@ -121,7 +121,7 @@ func (d *Duplex) Next(ctx context.Context, request *Request) error {
 	})
 }
 
-// Reply answers a call that Next gave, in any order. ErrMisuse: it is none, or was answered.
+// Reply answers a call that Next returned, in any order. ErrMisuse: it is not a call, or was answered.
 func (d *Duplex) Reply(ctx context.Context, call uint64, reply Message) error {
 	return d.reply(ctx, call, false, 0, reply)
 }
@@ -132,7 +132,7 @@ func (d *Duplex) ReplyError(ctx context.Context, call uint64, code uint32, text 
 }
 
 // Arm is for an event loop, before it polls FD. true: nothing has arrived, and FD becomes readable when
-// that may have changed; it stands until the next call. false: try at once.
+// that may have changed. The request is valid until the next call. false: try at once.
 func (d *Duplex) Arm() (bool, error) { return d.arm(0) }
 
 func (d *Duplex) reply(ctx context.Context, call uint64, isError bool, code uint32, m Message) error {

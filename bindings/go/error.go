@@ -25,7 +25,7 @@ const (
 	ErrSystem          Code = C.LAPWING_ERROR_SYSTEM             // any other failed system call: Error.Errno
 	ErrDamaged         Code = C.LAPWING_ERROR_DAMAGED            // durable bytes are not what was written
 	ErrABIMismatch     Code = C.LAPWING_ERROR_ABI_MISMATCH       // the other side, or the library, is of another version
-	ErrNotALapwingFile Code = C.LAPWING_ERROR_NOT_A_LAPWING_FILE // something of another kind stands there
+	ErrNotALapwingFile Code = C.LAPWING_ERROR_NOT_A_LAPWING_FILE // the path contains something of another kind
 	ErrJournalFailed   Code = C.LAPWING_ERROR_JOURNAL_FAILED     // the journal's first failed write or sync
 	ErrNoJournal       Code = C.LAPWING_ERROR_NO_JOURNAL         // this bus keeps no journal
 	ErrPruned          Code = C.LAPWING_ERROR_PRUNED             // the journal no longer keeps that sequence
@@ -37,7 +37,7 @@ const (
 	ErrRecordSize      Code = C.LAPWING_ERROR_RECORD_SIZE        // records of this size or type do not fit this bus
 	ErrPathTooLong     Code = C.LAPWING_ERROR_PATH_TOO_LONG      // a path exceeds what a socket or a frame can carry
 	ErrClosed          Code = C.LAPWING_ERROR_CLOSED             // closed cleanly
-	ErrReset           Code = C.LAPWING_ERROR_RESET              // a stored position is of a history that is gone
+	ErrReset           Code = C.LAPWING_ERROR_RESET              // a stored position is of a discarded journal
 	ErrUnsupported     Code = C.LAPWING_ERROR_UNSUPPORTED        // this kernel, container or file system cannot do it
 	ErrLimit           Code = C.LAPWING_ERROR_LIMIT              // a named limit is exhausted
 	ErrNotFound        Code = C.LAPWING_ERROR_NOT_FOUND          // a file, schema or sequence does not exist
@@ -50,11 +50,11 @@ const (
 	ErrTooSmall        Code = C.LAPWING_ERROR_TOO_SMALL          // the caller's memory holds no row or message; none was taken
 	ErrNoMemory        Code = C.LAPWING_ERROR_NO_MEMORY          // memory is exhausted
 	ErrForked          Code = C.LAPWING_ERROR_FORKED             // the handle belongs to the parent of this forked process
-	ErrEventDue        Code = C.LAPWING_ERROR_EVENT_DUE          // an event stands before the next record: read it
+	ErrEventDue        Code = C.LAPWING_ERROR_EVENT_DUE          // an event precedes the next record: read it
 	ErrNoAnswer        Code = C.LAPWING_ERROR_NO_ANSWER          // the publisher did not answer a join: the end of the subscriber
 )
 
-// String is the name, "timed-out"; "unknown" for a number that is none.
+// String is the name, "timed-out"; "unknown" for an unknown number.
 func (c Code) String() string {
 	if load() != nil { // the names are in the library; these two say why it is not there
 		return nameOf(int(c), []string{ErrNotFound: "not-found", ErrABIMismatch: "abi-mismatch"})

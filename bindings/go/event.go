@@ -55,12 +55,12 @@ type Event struct {
 	Kind     EventKind
 	Cause    Cause // of gap and lost, and after a gap of snapshot-complete and no-snapshot
 	Sequence uint64
-	// Of gap and lost, and after a gap of snapshot-complete and no-snapshot.
+	// For gap and lost, and after a gap for snapshot-complete and no-snapshot.
 	First    uint64 // of the missing range
 	Last     uint64 // inclusive; First - 1: nothing is missing, and Text says what is wrong
 	Resume   uint64 // the next sequence that is tried in the ring
 	Fillable bool   // the journal holds the range
-	// Of what follows.
+	// For the records that follow.
 	RecordBytes    int
 	JournalID      ID
 	SessionID      ID

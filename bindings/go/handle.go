@@ -66,7 +66,7 @@ func (k *core[P]) leaked() {
 //
 // Contexts. C knows interrupts: one ends the wait under way, or else the next one. A handle watches
 // the context of its last wait, and interrupts when that is done while something waits. The interrupt
-// can come late, when that wait has ended by itself: a wait that is interrupted without a reason goes on.
+// can come late, when that wait has ended by itself: a wait that is interrupted without a reason continues.
 type handle[P comparable] struct {
 	*core[P]
 	busy    sync.Mutex  // held during a call; Close waits for it
@@ -193,7 +193,7 @@ func (h *handle[P]) Interrupt() {
 }
 
 // Close gives everything back. It ends the wait under way, and waits for no disk and no peer itself.
-// After it every call answers ErrMisuse, which is os.ErrClosed, too. It may be called again.
+// After it every call returns ErrMisuse, which is also os.ErrClosed. It may be called again.
 func (h *handle[P]) Close() error { return h.closeUnless(func() error { return nil }) }
 
 // closeUnless asks whether something is against it once no call is under way. If so the handle stays open.

@@ -72,7 +72,7 @@ func (h *History) Inspect() (HistoryInfo, error) {
 }
 
 // Read copies rows from `first` on into the batch, or brings one event, EventLost. ErrWouldBlock:
-// `first` is beyond HistoryInfo.Archived. ErrInvalidArgument: it is no sequence.
+// `first` is beyond HistoryInfo.Archived. ErrInvalidArgument: it is not a sequence.
 func (h *History) Read(first uint64, b *Batch) error {
 	err := h.call(func(c *C.lapwing_history, e *C.lapwing_error) C.lapwing_result {
 		return C.lw_history_read(c, C.uint64_t(first), b.rows(), b.rowsBytes(), b.sequences(), b.rowsMax(),

@@ -11,7 +11,7 @@ type Item struct {
 	Kind      BatchKind
 	Sequence  uint64 // of the record, or the event's
 	Row       []byte // the record, or the entry; until the loop's next turn
-	Conflated uint64 // how many older records this one stands for besides itself
+	Conflated uint64 // how many older records this one replaces
 	Event     *Event // nil of a record and of an entry
 	types     *rowTypes
 }
@@ -21,9 +21,9 @@ type Item struct {
 //	for item, err := range subscriber.Items(ctx) { … }
 //
 // It ends without an error when the bus was closed and the options have EndAtClose. Any other end of
-// the subscriber, and of ctx, is yielded as an error, and is the last turn. A loop that is left early
-// can be taken up by another one with the next item; Read and ReadOne answer ErrMisuse as long as rows are
-// left that Items has read, and not yielded.
+// the subscriber, and of ctx, is yielded as an error, and is the last turn. If a loop is left early,
+// another one continues with the next item. Read and ReadOne return ErrMisuse while rows are left that
+// Items has read, but not yielded.
 func (s *Subscriber) Items(ctx context.Context) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		for {

@@ -33,8 +33,8 @@ var load = sync.OnceValue(func() error {
 	return failure(C.lw_load(a.text(path), &e), &e)
 })
 
-// LibraryVersion is the release of the library, and its ABI: another major is refused when it is
-// loaded, and so is a minor that is smaller than the one this package was compiled with.
+// LibraryVersion returns the release of the library, and its ABI. A library of another major version, or
+// of a smaller minor version than the one this package was compiled with, is not loaded.
 func LibraryVersion() (release string, major, minor int, err error) {
 	if err := load(); err != nil {
 		return "", 0, 0, err

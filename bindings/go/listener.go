@@ -50,7 +50,7 @@ func Listen(path string, options ListenerOptions) (*Listener, error) {
 }
 
 // TakeOver takes the place of the one that listens there now, as soon as that one accepts or tends. When
-// ctx is canceled, the attempt goes on in a goroutine for some seconds; what it takes over is given up.
+// ctx is canceled, the attempt continues in a goroutine for some seconds, and closes what it takes over.
 func TakeOver(ctx context.Context, path string, options ListenerOptions) (*Listener, error) {
 	made, err := openPeer(ctx, 0,
 		func(timeout C.int64_t, made **C.lapwing_listener, e *C.lapwing_error) C.lapwing_result {

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// ID is random, of a journal, a session or a connection. The zero ID is none.
+// ID is random, of a journal, a session or a connection. The zero ID means none.
 type ID [16]byte
 
 func (id ID) String() string { return hex.EncodeToString(id[:]) }

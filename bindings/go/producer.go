@@ -19,8 +19,8 @@ type Producer struct {
 
 func (p *Producer) open(c *C.lapwing_channel) { p.adopt(c, "Producer") }
 
-// UnsafeClaim is room for a message of up to that many bytes, in the channel's memory: to be written to
-// until Commit, Abort or the next claim, and not after Close. ErrMisuse: it is above the maximum.
+// UnsafeClaim returns room for a message of up to that many bytes, in the channel's memory. Write to it
+// only until Commit, Abort or the next claim, and not after Close. ErrMisuse: it is above the maximum.
 func (p *Producer) UnsafeClaim(ctx context.Context, bytes int) ([]byte, error) {
 	var payload unsafe.Pointer
 	err := p.wait(ctx, func(c *C.lapwing_channel, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
@@ -54,6 +54,6 @@ func (p *Producer) Drain(ctx context.Context) error {
 }
 
 // Arm is for an event loop, before it polls FD. true: there is no room for a message of that many bytes,
-// and FD becomes readable when that may have changed; it stands until the next call. false: try at once.
-// Nothing that was claimed stays claimed.
+// and FD becomes readable when that may have changed. The request is valid until the next call. false: try
+// at once. No claim remains.
 func (p *Producer) Arm(bytes int) (bool, error) { return p.arm(bytes) }

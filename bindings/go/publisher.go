@@ -57,7 +57,7 @@ type PublisherOptions struct {
 	OnJournalFailure OnJournalFailure // 0: FailureContinue
 	NoJournal        bool             // records that were lapped are lost to readers
 	HugePages        bool             // the ring is backed by huge pages, or open fails
-	Resume           bool             // SourceID goes on where the journal says
+	Resume           bool             // continue SourceID after its records in the journal
 	Restamped        bool             // the times of publishing are this publisher's, not the feed's
 	Group            *uint32          // gid whose members may read; nil: this user and root alone
 	Metadata         []byte           // raw DBN metadata of the feed; nil: none
@@ -182,7 +182,7 @@ func (p *Publisher) PublishBatch(ctx context.Context, records []byte, recordByte
 }
 
 // PublishRows publishes Ts, which must not contain pointers. ErrRecordSize: T does not have the size of
-// the bus's records, or the bus describes its records and the fields of T differ; the error names the
+// the bus's records, or the fields of T differ from the description of the bus. The error names the
 // first field that differs. Names, offsets and types are compared like in Schema.Check, once for each
 // type. Arrays of bytes are not compared.
 func PublishRows[T any](ctx context.Context, p *Publisher, rows []T) (last uint64, err error) {
@@ -206,8 +206,8 @@ func (p *Publisher) Flush(ctx context.Context) (durable uint64, err error) {
 }
 
 // Shutdown ends the session: everything is durable, the end is recorded, and subscribers learn of it. If
-// ctx ends first, a thread of the library goes on with it; a later Shutdown says how it ended. Close,
-// which is still to come, does not wait for any of this.
+// ctx ends first, a thread of the library continues it; a later Shutdown returns how it ended. Close
+// is still required, and does not wait for any of this.
 func (p *Publisher) Shutdown(ctx context.Context) error {
 	return p.wait(ctx, func(c *C.lapwing_publisher, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
 		return C.lapwing_publisher_close(c, timeout, e)
@@ -236,7 +236,7 @@ type JournalState uint32
 const (
 	JournalNone   JournalState = C.LAPWING_JOURNAL_STATE_NONE
 	JournalGood   JournalState = C.LAPWING_JOURNAL_STATE_GOOD
-	JournalFailed JournalState = C.LAPWING_JOURNAL_STATE_FAILED // durable stays where it is; live goes on
+	JournalFailed JournalState = C.LAPWING_JOURNAL_STATE_FAILED // durable stays where it is; live publishing continues
 	JournalShed   JournalState = C.LAPWING_JOURNAL_STATE_SHED   // likewise: LagShed
 )
 

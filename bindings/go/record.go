@@ -11,8 +11,8 @@ import (
 	"unsafe"
 )
 
-// A record can be a Go struct of numbers, bytes and arrays of them, which lies in memory as the record
-// does. Schema.Check says whether it does.
+// A record can be a Go struct of numbers, bytes and arrays of them, which has the layout of the record
+// in memory. Schema.Check checks this.
 
 // RecordOf copies the record or the entry of an item into a T. ErrRecordSize: it has another size than
 // T, or the fields of T differ from those that the bus describes (see PublishRows).
@@ -72,8 +72,8 @@ func recordSize[T any](rowBytes int) error {
 		"rows have %d bytes, and a %v has %d; use the struct that Schema.Check accepts", rowBytes, t, t.Size())}
 }
 
-// Check compares a struct with the schema: every field but those of RoleSpare must be one of the
-// struct, at the same offset, of the same type and with the same name (see Describe). The error is
+// Check compares a struct with the schema. The struct must have every field except those of RoleSpare,
+// at the same offset, of the same type and with the same name (see Describe). The error is
 // ErrRecordSize and names the first field that differs.
 func (s *Schema) Check(record any) error {
 	t, err := structOf(record)

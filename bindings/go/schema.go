@@ -60,8 +60,8 @@ const (
 )
 
 const (
-	NoPrice int64  = math.MaxInt64  // a price that is none
-	NoTime  uint64 = math.MaxUint64 // a time that is none
+	NoPrice int64  = math.MaxInt64  // no price
+	NoTime  uint64 = math.MaxUint64 // no time
 )
 
 // Field is a part of a record.

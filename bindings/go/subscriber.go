@@ -42,7 +42,7 @@ func StartTime(t time.Time) Start {
 // StartSnapshot delivers the state of the newest checkpoint, then what follows.
 func StartSnapshot() Start { return Start{kind: C.LAPWING_START_SNAPSHOT} }
 
-// StartAfter goes on after a position that was stored.
+// StartAfter continues after a position that was stored.
 func StartAfter(position Position) Start {
 	return Start{kind: C.LAPWING_START_AFTER, position: position}
 }
@@ -94,7 +94,7 @@ type SubscriberOptions struct {
 	FlushTimeout     time.Duration // how long the publisher may take for the join, or Forever; 0: 10 s
 	StaleAfter       time.Duration // silence before an EventStale, or Never; 0: Never
 	EndAtClose       bool          // a clean close is the end: ErrClosed
-	Observes         bool          // the program shows records to people: docs/how-to/monitor.md
+	Observes         bool          // the program only displays records: docs/how-to/monitor.md
 	MeasureEvery     uint32        // measure the age of every Nth record, see Ages; 0: of none
 	Conflate         bool          // deliver the newest record of each key, once an interval
 	ConflateInterval time.Duration // with Conflate; 0: 250 ms

@@ -11,7 +11,7 @@ import (
 	"unsafe"
 )
 
-// SymbolMapping states which instrument a symbol stands for, and on which dates.
+// SymbolMapping maps a symbol to an instrument between two dates.
 type SymbolMapping struct {
 	Symbol       string
 	InstrumentID uint32
@@ -53,7 +53,7 @@ func SymbolsOfBus(directory string) (*Symbols, error) {
 	return s, nil
 }
 
-// Find returns the instrument that a symbol stands for at a time, in UTC ns like the times of records. ok
+// Find returns the instrument of a symbol at a time, in UTC ns like the times of records. ok
 // is false if the symbol is unknown.
 func (s *Symbols) Find(symbol string, utcNs uint64) (instrumentID uint32, ok bool) {
 	if strings.ContainsRune(symbol, 0) { // C would cut it there

@@ -78,8 +78,8 @@ func openLocked(ctx context.Context, open func(C.int64_t, *C.lapwing_error) C.la
 // A call that waits for a peer, in a context without a deadline, begins anew after this time.
 const peerPatience = 10 * time.Second
 
-// openPeer performs a call that waits for another process to answer. One that is given up because the
-// context was canceled goes on in the goroutine until it times out; what it then has made is dropped.
+// openPeer performs a call that waits for another process to answer. If the context is canceled, the
+// call continues in the goroutine until it times out, and its result is dropped.
 func openPeer[P any](ctx context.Context, patience time.Duration,
 	open func(C.int64_t, *P, *C.lapwing_error) C.lapwing_result, drop func(P)) (P, error) {
 	var none P

@@ -5,7 +5,7 @@ import { BusEvent, type Event } from './event.js';
 import { Struct } from './memory.js';
 import { checkNames, flagOf, shown } from './options.js';
 
-/** What a batch holds. Before the first read: nothing. */
+/** The content of a batch. Before the first read: nothing. */
 export type BatchType = 'nothing' | 'records' | 'state' | 'event';
 
 /** Records, end to end. */
@@ -14,7 +14,7 @@ export type Records = Batch & { readonly type: 'records' };
 /** Entries of a checkpoint's state. */
 export type State = Batch & { readonly type: 'state' };
 
-/** What reads and iterations give, in order. `switch (item.type)` narrows it. */
+/** The results of reads and iterations, in order. `switch (item.type)` narrows it. */
 export type Item = Records | State | Event;
 
 export interface BatchOptions {
@@ -26,7 +26,7 @@ export interface BatchOptions {
   bytes?: number;
   /** With a column of the rows' sequences. Needed with `instruments` and `conflate`. */
   sequences?: boolean;
-  /** With a column of how many older records each row stands for besides itself. */
+  /** With a column of how many older records each row replaces. */
   conflated?: boolean;
 }
 
@@ -133,7 +133,7 @@ export class Batch {
     return this.#sequences?.subarray(0, this.count);
   }
 
-  /** [count], a column: how many older records each row stands for besides itself. */
+  /** [count], a column: how many older records each row replaces. */
   get conflated(): BigUint64Array | undefined {
     return this.#conflated?.subarray(0, this.count);
   }

@@ -10,9 +10,9 @@ import type { Again } from './waits.js';
 
 export type Role = 'producer' | 'consumer' | 'duplex';
 
-/** Of what this side sends; a consumer ignores sizes. */
+/** Options of an end. Sizes apply to sent messages; a consumer ignores them. */
 export interface ChannelOptions {
-  /** For people: `lapwing info` shows it. */
+  /** Name of this side; `lapwing info` shows it. */
   name?: string;
   /** Bytes, a power of two. Default: 1 MiB. */
   capacity?: number;
@@ -20,11 +20,11 @@ export interface ChannelOptions {
   messageBytesMax?: number;
   /** Calls, and one-way messages, taken unanswered. Default: 64. */
   callWindow?: number;
-  /** Of waits in another thread. Default: backoff. */
+  /** Strategy of waits in another thread. Default: backoff. */
   wait?: 'busy' | 'backoff' | 'park';
   /** Only that user is served, or connected to. */
   peerUid?: number;
-  /** This side's memory lies on that node, or it fails. */
+  /** Allocate this side's memory on that node, or fail. */
   numaNode?: number;
   /** For connect: how long to try again while there is no listener. Default: 0; Infinity: until the timeout. */
   retryMs?: number;
@@ -123,8 +123,9 @@ export abstract class Channel extends Handle {
   }
 
   /**
-   * True: nothing has arrived (of a producer: there is no room for `bytes`), and `fd` becomes readable
-   * when that may have changed; it stands until the next call. False: try at once.
+   * True: nothing has arrived (of a producer: there is no room for `bytes`), and `fd` becomes
+   * readable when that may have changed. The request is valid until the next call. False: try at
+   * once.
    */
   arm(bytes = 0): boolean {
     this.refuseOverlap();
@@ -185,7 +186,7 @@ export abstract class Channel extends Handle {
     }
   }
 
-  /** Ends the channel: the other side learns it at once. What waits here ends with closed. Idempotent. */
+  /** Ends the channel, and notifies the other side at once. Waits here end with closed. Idempotent. */
   close(): void {
     check(native.lapwing_channel_close(this.pointer, errorMemory.bytes));
     this.waits.end(new LapwingError(constants.ERROR_CLOSED, 'the channel was closed by this side'));

@@ -9,7 +9,7 @@ import { shown } from './options.js';
 import { checkWait, type WaitOptions } from './time.js';
 
 /**
- * A message where it lies, in the producer's memory. A write to it ends the process with SIGSEGV. The
+ * A message in place, in the producer's memory. A write to it ends the process with SIGSEGV. The
  * memory stays as long as an array of it is in use, also after the consumer's destroy().
  */
 export class UnsafeMessage implements Message {
@@ -120,8 +120,8 @@ export class Consumer extends Channel {
   }
 
   /**
-   * Messages, released after they were taken, up to 64 together. Ends at closed. After a timeout or an abort, call
-   * next() again: no message is lost.
+   * Messages, released after they were taken, up to 64 together. Ends at closed. After a timeout or
+   * an abort, call next() again: no message is lost.
    */
   messages(options: WaitOptions = {}): AsyncIterableIterator<ReceivedMessage> {
     checkWait('messages', options);

@@ -1,5 +1,5 @@
-// Calls and one-way messages, in both directions. Any number of calls may be under way, and a server may
-// wait for the next request meanwhile: what waits shares the handle (waits.ts).
+// Calls and one-way messages, in both directions. Any number of calls may be under way, and a
+// server may wait for the next request meanwhile: what waits shares the handle (waits.ts).
 import { constants, layouts } from './abi.js';
 import {
   Channel, connected, copiedMessage, listOf, messageList, type ChannelOptions, type Message,
@@ -12,7 +12,7 @@ import { Iteration } from './iteration.js';
 import { checkNames, checkSignal } from './options.js';
 import { checkWait, msUntil, type WaitOptions } from './time.js';
 
-/** What the other side asks for, or says. */
+/** A call or a one-way message of the other side. */
 export interface Incoming extends ReceivedMessage {
   /** To reply to; 0n: a one-way message, which needs no reply. */
   readonly call: bigint;
@@ -104,7 +104,8 @@ export class Duplex extends Channel {
         void kept;
         return call.value;
       } catch (error) {
-        // While a start waits in its thread replies are not taken; once they fill all places it is misuse.
+        // While a start waits in its thread replies are not taken; once they fill all places it is
+        // misuse.
         if (!isLapwingError(error, 'misuse') || this.pointer === 0n) throw error;
         await this.whenIdle(() => this.#takeEnds());
         if (this.#endCount === endCount) throw error;

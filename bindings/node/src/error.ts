@@ -16,7 +16,7 @@ export class ErrorMemory {
   }
 }
 
-/** Of all calls in this thread, which end before the next one begins. */
+/** Error memory of all calls in this thread, which end before the next one begins. */
 export const errorMemory = new ErrorMemory();
 
 /** Throws unless `result` is ok. */

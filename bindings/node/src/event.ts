@@ -1,4 +1,4 @@
-// What happens between records: docs/reference/events.md. Each type of event has its own members.
+// Events between records: docs/reference/events.md. Each type of event has its own members.
 import { layouts } from './abi.js';
 import { decoded, Struct } from './memory.js';
 
@@ -63,7 +63,7 @@ export interface ResetEvent extends EventOf<'reset'>, Introduction {}
 
 /** The state is complete, as of `sequence`. */
 export interface SnapshotCompleteEvent extends EventOf<'snapshot-complete'> {
-  /** Of the state that was loaded. */
+  /** Fold of the state that was loaded. */
   readonly fold: string;
   readonly stateEntries: bigint;
   /** The gap that the state covers; undefined at the start. */
@@ -76,9 +76,9 @@ export interface NoSnapshotEvent extends EventOf<'no-snapshot'> {
 }
 
 /**
- * caught-up: everything up to the join was delivered. stale: the publisher is alive and silent. publisher-gone: it ended
- * without closing. closed: the session was closed after `sequence`. behind and live: see `behindRecords`. unknown: a
- * newer library has more types than this package.
+ * caught-up: everything up to the join was delivered. stale: the publisher is alive and silent.
+ * publisher-gone: it ended without closing. closed: the session was closed after `sequence`. behind
+ * and live: see `behindRecords`. unknown: a newer library has more types than this package.
  */
 export type PlainEvent = {
   [Type in Exclude<EventType, DetailedEvent['type']> | 'unknown']: EventOf<Type>;

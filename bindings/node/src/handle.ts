@@ -1,7 +1,7 @@
 // An object of the library: its life, and its calls that wait in another thread.
 //
-// One thread at a time may use a handle. A call that waits runs on a thread of libuv's pool; until it has
-// returned, the handle's other calls are answered with misuse, as in C.
+// One thread at a time may use a handle. A call that waits runs on a thread of libuv's pool; until
+// it has returned, the handle's other calls are answered with misuse, as in C.
 import { constants, type FunctionName } from './abi.js';
 import { check, errorMemory, ErrorMemory, misuse } from './error.js';
 import { native } from './library.js';
@@ -25,7 +25,7 @@ const forgotten = new FinalizationRegistry<Life>(({ cell, what, destroy }) => {
   });
 });
 
-// Of an object that was destroyed while views of its memory were given out: the last one has gone.
+// Frees an object that was destroyed while its memory had views, after the last view is gone.
 const lent = new FinalizationRegistry<Life>(({ cell, destroy }) => native[destroy](cell.bytes));
 
 const held = new Set<unknown[]>(); // what calls in other threads use
@@ -34,7 +34,7 @@ process.on('exit', () => {
   for (const handle of waitingInThreads) handle.interrupt(); // or the exit would wait for them
 });
 
-/** A call on a thread of libuv's pool. What it is given, and `kept`, is alive until it returns. */
+/** A call on a thread of libuv's pool. Its arguments and `kept` stay alive until it returns. */
 function callInThread(name: FunctionName, parameters: unknown[], kept?: unknown): Promise<number> {
   const all = [...parameters, kept];
   held.add(all);
@@ -79,7 +79,7 @@ export async function openInThread(
 }
 
 export abstract class Handle {
-  /** Of what may wait for a descriptor. */
+  /** The waits for a descriptor. */
   protected readonly waits: Waits;
   readonly #life: Life;
   readonly #interrupt: FunctionName | undefined;
@@ -109,7 +109,7 @@ export abstract class Handle {
     return this.#pointer;
   }
 
-  /** What a function for descriptors returns; -1: closed. */
+  /** The result of a function for descriptors; -1: closed. */
   protected descriptor(name: FunctionName): number {
     const fd = new Int32Array(new ArrayBuffer(4));
     const result = native[name](this.pointer, new Uint8Array(fd.buffer), errorMemory.bytes);

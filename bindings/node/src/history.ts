@@ -27,8 +27,8 @@ export class History extends Handle {
   }
 
   /**
-   * Reads the rows from `first` on into `batch`. Resolves with it, or with an event `lost`. would-block: `first` is
-   * beyond what is archived.
+   * Reads the rows from `first` on into `batch`. Resolves with it, or with an event `lost`.
+   * would-block: `first` is beyond what is archived.
    */
   async read(first: bigint, batch: Batch): Promise<Item> {
     this.refuseOverlap();
@@ -67,7 +67,7 @@ interface Mapping {
   isUnmapped: boolean;
 }
 
-// Of the mapped memory itself: an array of it can be in use longer than its HistoryView.
+// Watches the mapped memory itself: an array of it can be in use longer than its HistoryView.
 const forgotten = new FinalizationRegistry<Mapping>(({ view, isUnmapped }) => {
   native.lapwing_history_unmap(view.bytes);
   if (isUnmapped) return;

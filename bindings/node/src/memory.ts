@@ -1,7 +1,7 @@
 // Memory that C reads and writes: structs by their layout, addresses, and views of foreign memory.
 //
-// An ArrayBuffer's memory does not move and lives as long as the ArrayBuffer does. So an address that
-// is stored in a struct is good for as long as the buffer behind it is referenced.
+// An ArrayBuffer's memory does not move and lives as long as the ArrayBuffer does. So an address
+// that is stored in a struct is good for as long as the buffer behind it is referenced.
 import koffi from 'koffi';
 import { layouts, type FunctionName, type Layout } from './abi.js';
 import { invalid } from './failure.js';
@@ -93,7 +93,7 @@ export function checkNumber(name: string, kind: string, value: unknown): asserts
   }
 }
 
-/** What a field of an option struct may be set to. */
+/** The values of a field of an option struct. */
 export type Settable = number | bigint | string | Uint8Array | undefined;
 
 /** One struct, or an array of them, zeroed but for struct_size. */

@@ -9,7 +9,7 @@ import { textOf, type Schema } from './schema.js';
 import { checkWait, durationNs, timeoutNs, type WaitOptions } from './time.js';
 
 export interface PublisherOptions {
-  /** Of the bus; made if it is missing. */
+  /** Directory of the bus; created if it is missing. */
   directory: string;
   /** Default: the directory's last component. */
   name?: string;
@@ -25,7 +25,7 @@ export interface PublisherOptions {
   ringDirectory?: string;
   /** Default: <directory>/journal. */
   journalDirectory?: string;
-  /** Of slots, a power of two. Default: 64 MiB. */
+  /** Bytes of slots in a segment, a power of two. Default: 64 MiB. */
   segmentBytes?: number;
   /** Between syncs of the journal. Default: 10; Infinity: on request only, by flush(). */
   syncIntervalMs?: number;
@@ -35,11 +35,11 @@ export interface PublisherOptions {
   retainAgeMs?: number;
   /** The journal is a whole ring behind: wait for the disk, or give the journal up. Default: wait. */
   onJournalLag?: 'wait' | 'shed';
-  /** The journal has failed. Default: publishing goes on live. */
+  /** The journal has failed. Default: publishing continues live. */
   onJournalFailure?: 'continue' | 'stop';
   /** Raw DBN metadata of the feed. */
   metadata?: Uint8Array;
-  /** Of the source of the records; the journal keeps it. */
+  /** Id of the source of the records; the journal keeps it. */
   sourceId?: bigint;
   /** Records of the source before the first that is published. */
   sourceOffset?: bigint;
@@ -47,7 +47,7 @@ export interface PublisherOptions {
   noJournal?: boolean;
   /** The ring is backed by huge pages, or open fails. */
   hugePages?: boolean;
-  /** sourceId goes on where the journal says. */
+  /** Continue sourceId after its records in the journal. */
   resume?: boolean;
   /** A gid, whose members may read. */
   group?: number;
@@ -111,8 +111,8 @@ export class Publisher extends Handle {
   #head: bigint; // published last; a session's sequences follow one another
 
   /**
-   * Takes the bus. `timeout`: how long to wait for another publisher to end. Default: 10 s. The kernel holds the
-   * lock of a killed publisher for up to 0.1 s.
+   * Takes the bus. `timeout`: how long to wait for another publisher to end. Default: 10 s. The
+   * kernel holds the lock of a killed publisher for up to 0.1 s.
    */
   static async open(options: PublisherOptions, waits: WaitOptions = {}): Promise<Publisher> {
     checkWait('Publisher.open', waits);
@@ -133,8 +133,9 @@ export class Publisher extends Handle {
   }
 
   /**
-   * Publishes records, end to end, in order. Returns the sequence of the last one. Never waits: fails
-   * with would-block where the journal is a whole ring behind, and with `last` of what was published.
+   * Publishes records, end to end, in order. Returns the sequence of the last one. Never waits:
+   * fails with would-block where the journal is a whole ring behind, and with `last` of what was
+   * published.
    */
   tryPublish(records: Uint8Array, options: PublishOptions = {}): bigint {
     this.refuseOverlap();
@@ -194,7 +195,7 @@ export class Publisher extends Handle {
 
   /**
    * Ends the session: everything durable, the end recorded, subscribers notified. Idempotent. After
-   * timed-out the library goes on with it; a later close says how it ended.
+   * timed-out the library continues it; a later close returns how it ended.
    */
   async close(options: WaitOptions = {}): Promise<void> {
     this.refuseOverlap();

@@ -1,5 +1,5 @@
-// What a record is: its fields, and records as objects and columns. A struct of your own needs no code here: its
-// schema comes from the bus.
+// The description of a record: its fields, and records as objects and columns. A struct of your own
+// needs no code here: its schema comes from the bus.
 import { constants, layouts } from './abi.js';
 import type { Batch } from './batch.js';
 import { check, errorMemory, invalid, isLapwingError } from './error.js';
@@ -15,7 +15,7 @@ export type FieldRole = 'data' | 'time' | 'key' | 'publish_time' | 'spare';
 
 export interface Field {
   readonly name: string;
-  /** Of its first byte in the record. */
+  /** Offset of its first byte in the record. */
   readonly offset: number;
   readonly bytes: number;
   readonly type: FieldType;
@@ -180,7 +180,7 @@ export class Schema {
     this.#byName = new Map(this.fields.map((field) => [field.name, field]));
   }
 
-  /** Of the records of a bus, as it is now. For records that a subscriber reads use Subscriber.schema(). */
+  /** The schema of a bus, as it is now. For records that a subscriber reads use Subscriber.schema(). */
   static of(directory: string): Schema {
     checkText('directory', directory);
     return new Schema(fillBy(directory, null));
@@ -227,8 +227,8 @@ export class Schema {
   }
 
   /**
-   * Makes a record from an object, which must have all fields except the spare ones, and no other names. A value
-   * that does not fit into its field is refused. `into`: recordBytes bytes to reuse.
+   * Makes a record from an object, which must have all fields except the spare ones, and no other
+   * names. A value that does not fit into its field is refused. `into`: recordBytes bytes to reuse.
    */
   encode(record: Readonly<Record<string, FieldValue>>, into?: Uint8Array): Uint8Array {
     const row = into ?? new Uint8Array(this.recordBytes);

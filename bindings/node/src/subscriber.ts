@@ -38,7 +38,7 @@ export const Start = {
 } as const;
 
 export interface SubscriberOptions {
-  /** Of the bus. */
+  /** Directory of the bus. */
   directory: string;
   /** Shown by `lapwing subscribers`. */
   name?: string;
@@ -48,9 +48,9 @@ export interface SubscriberOptions {
   onGap?: 'fill' | 'skip' | 'stop' | 'snapshot';
   /** busy: each wait takes a thread and a core. Default: backoff. */
   wait?: 'busy' | 'backoff' | 'park';
-  /** Of a state. Default: the schema's. */
+  /** Fold of a state. Default: the schema's. */
   fold?: string;
-  /** What the records have to be. Default: anything. */
+  /** The expected records. Default: any records. */
   expect?: Schema | string;
   /** Symbols as strings, even of digits ('005930'); numbers as integers, or as 'id:5930'. Default: all. */
   instruments?: readonly (string | number | bigint)[];
@@ -225,8 +225,8 @@ export class Subscriber extends Handle {
   }
 
   /**
-   * Becomes readable when a read that found nothing may find something. The subscriber's own, not to
-   * be closed. Costs a thread of the library's; not with wait: 'busy'.
+   * Becomes readable when a read that found nothing may find something. The subscriber's own, not
+   * to be closed. Costs a thread of the library's; not with wait: 'busy'.
    */
   get fd(): number {
     return (this.#fd ??= this.descriptor('lapwing_subscriber_fd'));
@@ -333,8 +333,8 @@ export class Subscriber extends Handle {
   }
 
   /**
-   * Records, states and events in order, each item with memory of its own. Ends at closed. After a timeout or an
-   * abort, call next() again: no item is lost.
+   * Records, states and events in order, each item with memory of its own. Ends at closed. After a
+   * timeout or an abort, call next() again: no item is lost.
    */
   items(options: ItemsOptions = {}): AsyncIterableIterator<Item> {
     checkWait('items', options, ['rows']);
@@ -360,8 +360,8 @@ export class Subscriber extends Handle {
   }
 
   /**
-   * The schema of the records, as of the last session or reset event that was delivered. undefined: the records are not
-   * described. misuse: no session was delivered yet.
+   * The schema of the records, as of the last session or reset event that was delivered. undefined:
+   * the records are not described. misuse: no session was delivered yet.
    */
   get schema(): Schema | undefined {
     if (this.#schema === undefined) {

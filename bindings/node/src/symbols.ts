@@ -1,4 +1,4 @@
-// Which instrument a symbol stands for, by date: the mappings in the metadata of a bus's feed.
+// The instruments of symbols, by date: the mappings in the metadata of a bus's feed.
 import { constants, layouts, type SymbolMapping as Mapping } from './abi.js';
 import { check, errorMemory } from './error.js';
 import { Handle, openInThread } from './handle.js';
@@ -22,8 +22,8 @@ export class Symbols extends Handle {
   }
 
   /**
-   * The instrument of a symbol at that time, in UTC ns. Outside all dates of the symbol, the mapping that began last
-   * counts. undefined: the symbol is unknown.
+   * The instrument of a symbol at that time, in UTC ns. Outside all dates of the symbol, the
+   * mapping that began last counts. undefined: the symbol is unknown.
    */
   find(symbol: string, utcNs: bigint): number | undefined {
     checkText('symbol', symbol);

@@ -20,12 +20,12 @@ export function checkWait(call: string, options: WaitOptions, more: readonly str
 const FOREVER_NS = -1;
 const MS_MIN = 1e-6; // a nanosecond: 0 would mean not to wait
 
-/** Milliseconds from now until a time of performance.now(), of a wait that goes on. */
+/** Milliseconds from now until a time of performance.now(), for a wait that continues. */
 export function msUntil(end: number): number {
   return Math.max(MS_MIN, end - performance.now());
 }
 
-/** Of a timeout. Infinity and undefined: forever. */
+/** Nanoseconds of a timeout. Infinity and undefined: forever. */
 export function timeoutNs(milliseconds: number | undefined): number | bigint {
   checkTimeout(milliseconds);
   if (milliseconds === undefined || milliseconds === Infinity) return FOREVER_NS;
@@ -37,7 +37,7 @@ export function checkTimeout(milliseconds: unknown): void {
   throw invalid(`timeout is ${shown(milliseconds)}. Give milliseconds: 0 does not wait, Infinity waits without end`);
 }
 
-/** Of a duration; undefined: the library's default. Infinity: no limit. */
+/** Nanoseconds of a duration; undefined: the library's default. Infinity: no limit. */
 export function durationNs(option: string, milliseconds: number | undefined): number | bigint | undefined {
   if (milliseconds === undefined) return undefined;
   if (milliseconds === Infinity) return FOREVER_NS;

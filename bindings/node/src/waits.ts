@@ -1,14 +1,13 @@
-// The waits of one handle, without a thread of its own: each is an attempt that does not wait, repeated
-// when the handle's descriptor becomes readable.
-//
-// What an attempt or any other call does to the handle may take back that the descriptor becomes
-// readable (lapwing_channel_arm). So all attempts of a handle are made together, and then it is armed.
+// The waits of one handle, without a thread of its own: each is an attempt that does not wait,
+// repeated when the handle's descriptor becomes readable. An attempt, or any other call with the
+// handle, may cancel the request that the descriptor becomes readable (lapwing_channel_arm). So all
+// attempts of a handle are made together, and then it is armed.
 import { constants } from './abi.js';
 import { LapwingError } from './error.js';
 import { whenReadable } from './poller.js';
 import type { WaitOptions } from './time.js';
 
-/** What a handle waits with. */
+/** The object with which a handle waits. */
 export interface Source {
   fd(): number;
   /** False: something may be there already. */
@@ -17,7 +16,7 @@ export interface Source {
   isBusy(): boolean;
 }
 
-/** Of a wait that the descriptor does not cover: in how many milliseconds to try again. */
+/** Milliseconds until the next attempt, for a wait that the descriptor does not cover. */
 export type Again = () => number;
 
 interface Waiting {
@@ -66,7 +65,7 @@ export class Waits {
     return this.#waiting.size;
   }
 
-  /** What `attempt` returns, as soon as that is not undefined. `bytes`: of the room waited for. */
+  /** Returns the result of `attempt`, once it is not undefined. `bytes`: the room waited for. */
   async wait<T>(
     attempt: () => T | undefined,
     { timeout = Infinity, signal }: WaitOptions = {},

@@ -7,7 +7,7 @@
                 case lapwing.Event(kind="gap"): print("missing", item.first, item.last)
 
 Durations and timeouts are seconds. A timeout of None waits forever, and one of 0 does not wait. For
-an option None is no limit. Times are ns since 1970, UTC. Prices are integers in units of 1e-9.
+an option None means no limit. Times are ns since 1970, UTC. Prices are integers in units of 1e-9.
 Each error number has a class: `except lapwing.Closed`. All of them are `lapwing.Error`.
 
 One thread at a time uses an object. Waits release the GIL, and Ctrl-C ends them.

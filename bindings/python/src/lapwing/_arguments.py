@@ -33,7 +33,7 @@ def _is_number(value: object) -> bool:
 
 
 def _ns(seconds: float) -> int:
-    """At least 1 above 0, since 0 has another meaning. Infinity is no limit."""
+    """At least 1 above 0, since 0 has another meaning. Infinity means no limit."""
     if seconds == 0:
         return 0
     return max(1, round(seconds * 1e9)) if seconds * 1e9 < _NS_MAX else FOREVER

@@ -116,7 +116,7 @@ def _of_memory(
 
 
 def _texts(pyarrow: Any, column: np.ndarray) -> pyarrow.Array:
-    """Of a column of S. A text ends at the first zero."""
+    """The texts of a column of S. A text ends at the first zero."""
     size = column.itemsize
     letters = column.view(np.uint8).reshape(len(column), size)
     if letters.size and letters.max() >= 0x80:  # beyond ASCII: some may not be UTF-8

@@ -1,4 +1,4 @@
-"""What all objects share: they are freed by `with`, by destroy(), or with a warning."""
+"""The base of all objects: they are freed by `with`, by destroy(), or with a warning."""
 
 from __future__ import annotations
 

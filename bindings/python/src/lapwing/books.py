@@ -52,7 +52,7 @@ class Books(Handle[_native.Books]):
         self._dtypes: dict[int, np.dtype] = {}  # that were checked last, by kind
 
     def take(self, item: Item) -> None:
-        """misuse: the item does not follow the last one. record-size: its rows are none of dbn.mbo.
+        """misuse: the item does not follow the last one. record-size: its rows are not dbn.mbo.
         Nothing is changed then.
         """
         if isinstance(item, Event):

@@ -64,14 +64,14 @@ def side_options(
 ) -> dict[str, Any]:
     """Options of one side of a channel, of what it sends.
 
-    name               for people: `lapwing info` shows it
+    name               name of this side; `lapwing info` shows it
     capacity           bytes, a power of two
     message_bytes_max  of one message
     call_window        calls and one-way messages that are taken unanswered
     wait               "busy" spins, "backoff" spins, yields and sleeps, "park" sleeps at once
     aligned            payloads are aligned to 64 bytes; without it, to 16, and those of 49 to 56
                        bytes to 8
-    numa_node          where this side's memory lies, or opening fails
+    numa_node          node of this side's memory, or opening fails
     membarrier         False: a fence for each message instead of a system call
     late_replies       replies after their call's end are delivered, marked late
     """
@@ -93,7 +93,7 @@ def side_options(
 
 
 class Channel(Handle[_native.Channel]):
-    """What a producer, a consumer and a duplex share."""
+    """The base of a producer, a consumer and a duplex."""
 
     role: int
 
@@ -278,7 +278,7 @@ class _NextMessage:
 
 
 class Request(NamedTuple):
-    """A call of the other side; call 0: a one-way message, for whose answer nobody waits."""
+    """A call of the other side; call 0: a one-way message, which has no answer."""
 
     call: int
     type: int

@@ -98,7 +98,7 @@ class History(Handle[_native.History]):
         return dtype_of(self._schema, self.inspect().record_bytes)
 
     def inspect(self) -> _native.HistoryInfo:
-        """What the journal has now: oldest, archived, durable."""
+        """The present bounds of the journal: oldest, archived, durable."""
         return self._handle.inspect()
 
     def read(self, first: int, rows: int = ROWS) -> Records | Event:
@@ -134,7 +134,7 @@ class History(Handle[_native.History]):
     ) -> Iterator[Records | Event]:
         """The records from `first` (None: the oldest) to `end` - 1 (None: the newest), in order.
 
-        Finished segments are mapped, the growing one is read. An event stands for what is lost.
+        Finished segments are mapped, the growing one is read. An event reports lost records.
         """
         info = self.inspect()
         next_row = info.oldest if first is None else whole("first", first)

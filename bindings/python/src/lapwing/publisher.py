@@ -138,7 +138,7 @@ class Publisher(Handle[_native.Publisher]):
     def close(self, timeout: float | None = CLOSE_SECONDS) -> None:
         """Ends the session: everything durable, the end recorded. It can be called again.
 
-        timed-out: a thread of the library's goes on with it, and a later close says how it ended.
+        timed-out: a thread of the library continues it, and a later close returns how it ended.
         """
         if self.is_open:
             self._handle.close(timeout_ns(timeout))

@@ -1,4 +1,4 @@
-"""What a subscriber delivers: records, the state of a checkpoint, or an event."""
+"""The items of a subscriber: records, the state of a checkpoint, or an event."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Rows:
     def column(self, name: str) -> np.ndarray:
         """One field of all rows, shape (n,), ready for DLPack (`numpy.from_dlpack`, `torch.…`).
 
-        A view, unless the rows are of a size that is no multiple of the field's: then a copy.
+        A view, unless the size of the rows is not a multiple of the field's: then a copy.
         """
         names = self.rows.dtype.names or ()
         if text("name", name) not in names:
@@ -74,7 +74,7 @@ class Records(_Rows):
     first: int
     """sequence of the first row"""
     conflated: np.ndarray | None
-    """uint64, shape (n,): how many older records each row stands for besides itself; of a
+    """uint64, shape (n,): how many older records each row replaces; for a
     subscriber that conflates, else None"""
     is_sparse: bool
     """between two rows there may be others, of other instruments or conflated"""
@@ -120,7 +120,7 @@ class State(_Rows):
 
 
 Item = Records | State | Event
-"""What iterating over a subscriber yields. A history yields records and events."""
+"""The items of an iteration over a subscriber. A history yields records and events."""
 
 
 def dtype_of(schema: Schema | None, row_bytes: int) -> np.dtype:

@@ -1,4 +1,4 @@
-"""What a record is: its fields, and the NumPy dtype that they make (docs/reference/records.md)."""
+"""The description of a record: its fields, and the NumPy dtype that they make (docs/reference/records.md)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Field:
 
     @property
     def format(self) -> str:
-        """Of the field in a NumPy dtype."""
+        """The type of the field in a NumPy dtype."""
         if self.type in ("char", "text"):
             return f"S{self.bytes}"
         if self.type == "bytes":

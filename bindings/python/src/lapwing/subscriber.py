@@ -123,7 +123,7 @@ class Subscriber(Handle[_native.Subscriber]):
             for item in subscriber: …           # or: async for item in subscriber
 
     The first item is the event "session". The bus need not exist yet: the calls that read wait
-    for it. Unless `end_at_close` is set, a bus that was closed is waited for, too.
+    for it. Unless `end_at_close` is set, a subscriber also waits for a closed bus.
     """
 
     def __init__(
@@ -152,8 +152,8 @@ class Subscriber(Handle[_native.Subscriber]):
         """Checks the options, and never waits.
 
         start              "live", "oldest", "snapshot", or a Start
-        on_gap             "fill": read it from the journal; "skip": go on in the ring; "stop": end;
-                           "snapshot": go on with the newest checkpoint's state
+        on_gap             "fill": read it from the journal; "skip": continue in the ring; "stop": end;
+                           "snapshot": continue with the newest checkpoint's state
         wait               "busy" spins, "backoff" spins, yields and sleeps, "park" sleeps at once
         instruments        symbols as str, even of digits ("005930"); numbers as int, or as
                            "id:5930"; empty: all
@@ -234,8 +234,8 @@ class Subscriber(Handle[_native.Subscriber]):
     ) -> Item:
         """As read(), but the rows are a view of `memory`: writable, contiguous, of any type.
 
-        Nothing is allocated for a record. Of a subscriber that conflates or that has instruments
-        the columns, uint64, get each row's sequence and how many records it stands for.
+        Nothing is allocated for a record. For a subscriber that conflates or that has instruments
+        the columns, uint64, get each row's sequence and how many older records it replaces.
         too-small: not one row fits, and Error.row_bytes says what it takes. record-size: the
         array's fields are not those of the records.
         """
@@ -288,22 +288,22 @@ class Subscriber(Handle[_native.Subscriber]):
 
     @property
     def schema(self) -> Schema | None:
-        """Of the records, as of the last event "session" or "reset"; None: not described."""
+        """The schema as of the last event "session" or "reset"; None: not described."""
         return self._record_schema
 
     @property
     def dtype(self) -> np.dtype:
-        """Of a record, from the event "session" on."""
+        """The dtype of a record, from the event "session" on."""
         return self._record_dtype
 
     def position(self, sequence: int = 0) -> Position:
-        """What to store: after all that was delivered, or after that row of the last item."""
+        """The position to store: after all delivered items, or after that row of the last item."""
         return self._handle.position(whole("sequence", sequence))
 
     def fileno(self) -> int:
         """For an event loop: readable when a call that answered would-block may have something.
 
-        Costs a helper thread. Of a subscriber that conflates, also read at the interval's end.
+        Costs a helper thread. If the subscriber conflates, also read at the interval's end.
         """
         return self._handle.fileno()
 
@@ -357,7 +357,7 @@ class Subscriber(Handle[_native.Subscriber]):
         return self._record_schema is not None and self._record_schema.name == "dbn.mbo"
 
     def _orders(self) -> Schema:
-        """Of the entries of the fold "orders"."""
+        """The schema of the entries of the fold "orders"."""
         if self._order_schema is None:
             self._order_schema = Schema.shipped("orders")
         return self._order_schema

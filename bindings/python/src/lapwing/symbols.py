@@ -1,4 +1,4 @@
-"""Which instrument a symbol stands for, by date."""
+"""The instruments of symbols, by date."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LATEST_NS = 2**63 - 1  # after the last date of every mapping
 
 
 class SymbolMapping(NamedTuple):
-    """`symbol` stands for the instrument from `start_date` until the day before `end_date`."""
+    """Maps `symbol` to the instrument from `start_date` until the day before `end_date`."""
 
     symbol: str
     instrument_id: int

@@ -66,7 +66,7 @@ class ChannelRole(StrEnum):
 
 
 class SourceKind(StrEnum):
-    """What a wait set found ready."""
+    """A source that a wait set found ready."""
 
     SUBSCRIBER = "subscriber"
     CONFLATED = "conflated"

@@ -36,8 +36,8 @@ public fun Subscriber.asFlow(batch: Batch = Batch(DEFAULT_ROWS)): Flow<Item> = f
 
 /**
  * Rows or one event, into the batch; null: nothing came in that time. As [Subscriber.read], and
- * suspends instead of blocking. What was read when the coroutine was cancelled is lost to it: go on
- * from the position of what was processed.
+ * suspends instead of blocking. A cancelled coroutine loses the records of its last read: continue
+ * from the position that was processed.
  */
 public suspend fun Subscriber.awaitItem(
     batch: Batch,
