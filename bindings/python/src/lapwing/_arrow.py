@@ -1,7 +1,7 @@
 """Rows as an Arrow record batch, or as a frame of Polars or pandas.
 
-Each column is gathered from the rows a block at a time: a block fits into the processor's cache, so
-the rows are read from memory once, and not once for each column.
+Each column is gathered from the rows a block at a time. A block fits into the processor's cache,
+so the rows are read from memory once, and not once for each column.
 """
 
 from __future__ import annotations

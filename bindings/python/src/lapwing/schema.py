@@ -1,4 +1,4 @@
-"""The description of a record: its fields, and the NumPy dtype that they make (docs/reference/records.md)."""
+"""The fields of a record, and the NumPy dtype that they make (docs/reference/records.md)."""
 
 from __future__ import annotations
 

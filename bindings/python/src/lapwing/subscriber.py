@@ -152,7 +152,7 @@ class Subscriber(Handle[_native.Subscriber]):
         """Checks the options, and never waits.
 
         start              "live", "oldest", "snapshot", or a Start
-        on_gap             "fill": read it from the journal; "skip": continue in the ring; "stop": end;
+        on_gap             "fill": read it from the journal; "skip": stay in the ring; "stop": end;
                            "snapshot": continue with the newest checkpoint's state
         wait               "busy" spins, "backoff" spins, yields and sleeps, "park" sleeps at once
         instruments        symbols as str, even of digits ("005930"); numbers as int, or as

@@ -54,7 +54,7 @@ public final class Batch {
     return rowsMax;
   }
 
-  /** Of the rows that were read, or were too large. */
+  /** Size of the rows that were read, or were too large. */
   public int rowBytes() {
     return struct.get(ValueLayout.JAVA_INT, C.batch.row_bytes);
   }
@@ -106,7 +106,7 @@ public final class Batch {
     return true;
   }
 
-  /** What the last read filled in; null: nothing. */
+  /** The item of the last read; null: none. */
   Item item() {
     switch (struct.get(ValueLayout.JAVA_INT, C.batch.kind)) {
       case C.BATCH_RECORDS:

@@ -20,7 +20,7 @@ import java.util.Optional;
  */
 public final class Books extends Handle {
   /**
-   * Of all books.
+   * Totals of all books.
    *
    * @param isSettled no book is within an event of the venue, and no state is being loaded
    * @param isLoading a state is: the books are half of it
@@ -48,9 +48,9 @@ public final class Books extends Handle {
   }
 
   /**
-   * What was read last into the batch, rows or event; every batch of one subscriber, in order.
-   * MISUSE: it does not follow the last one; RECORD_SIZE: its rows are none of dbn.mbo or of the fold
-   * `orders`; INVALID_ARGUMENT: rows that stand for others. Nothing is changed then.
+   * Takes the last read of the batch, rows or event. Pass every batch of one subscriber, in order.
+   * MISUSE: it does not follow the last one; RECORD_SIZE: its rows are neither dbn.mbo nor of the fold
+   * `orders`; INVALID_ARGUMENT: rows that replace others. Nothing is changed after an error.
    */
   public void take(Batch batch) {
     batch.begin();
@@ -89,7 +89,7 @@ public final class Books extends Handle {
     }
   }
 
-  /** Of all books, by publisher, then by instrument. */
+  /** Keys of all books, by publisher, then by instrument. */
   public List<BookKey> keys() {
     MemorySegment books = enter();
     try {

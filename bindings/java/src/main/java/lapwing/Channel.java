@@ -15,7 +15,7 @@ import java.util.List;
  * borrowed (a claim, a message that was peeked at) is of the thread that borrowed it.
  */
 public abstract sealed class Channel extends Handle permits Producer, Consumer, Duplex {
-  /** What this side lends to the program. */
+  /** The memory that this side lends to the program. */
   final Lease lease = new Lease(this);
 
   private long messagesSent; // by the send under way
@@ -71,7 +71,7 @@ public abstract sealed class Channel extends Handle permits Producer, Consumer, 
   }
 
   /**
-   * Ends the channel: the other side learns it at once. What is borrowed stays as it is until it is
+   * Ends the channel, and notifies the other side at once. Borrowed memory stays valid until it is
    * given back. Idempotent.
    */
   public void end() {

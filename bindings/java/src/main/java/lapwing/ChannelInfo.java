@@ -5,7 +5,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.UUID;
 
 /**
- * What went through a channel.
+ * The counters of a channel.
  *
  * @param connectionId the same on both sides
  * @param messageBytesMax of a consumer what can come, else what can be sent
@@ -17,7 +17,7 @@ public record ChannelInfo(Role role, UUID connectionId, long messageBytesMax, lo
     long received, long released, long fullWaits, long emptyWaits, long sleeps, long wakes,
     long lateReplies) {
 
-  /** What this side of the channel is. */
+  /** The role of this side of the channel. */
   public enum Role {
     PRODUCER, CONSUMER, DUPLEX
   }

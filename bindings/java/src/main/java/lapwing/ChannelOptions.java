@@ -51,7 +51,7 @@ public final class ChannelOptions {
 
     private Builder() {}
 
-    /** For people: {@code lapwing info} shows it. */
+    /** Name of this side; {@code lapwing info} shows it. */
     public Builder name(String name) {
       this.name = name;
       return this;
@@ -101,7 +101,7 @@ public final class ChannelOptions {
       return flag(C.CHANNEL_LATE_REPLIES, lateReplies);
     }
 
-    /** This side's memory lies on that node, or it fails. */
+    /** Allocates this side's memory on that node, or fails. */
     public Builder numaNode(int node) {
       this.numaNode = Options.size("numaNode", node);
       return flag(C.CHANNEL_NUMA, true);
@@ -113,7 +113,7 @@ public final class ChannelOptions {
       return flag(C.CHANNEL_PEER_UID, true);
     }
 
-    /** How long connect keeps trying while nobody listens; zero by default. */
+    /** How long connect retries until a process listens; zero by default. */
     public Builder retry(Duration retry) {
       this.retry = Options.span("retry", retry);
       return this;

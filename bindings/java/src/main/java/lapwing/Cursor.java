@@ -13,7 +13,7 @@ import java.util.Optional;
  */
 public final class Cursor extends Handle {
   /**
-   * What was committed.
+   * The last commit.
    *
    * @param outputBytes where the program's own output ended then: its length, or 0
    * @param outputFile and the number of its file, or 0
@@ -31,7 +31,7 @@ public final class Cursor extends Handle {
     return open(path, OPEN_TIMEOUT);
   }
 
-  /** Of which commits survive a kill of the process, and a power cut only if the kernel wrote them. */
+  /** Opens a cursor whose commits survive a kill of the process, but not always a power cut. */
   public static Cursor open(Path path, Duration timeout) {
     return open(path, 0, timeout);
   }
@@ -41,7 +41,7 @@ public final class Cursor extends Handle {
     return openDurable(path, OPEN_TIMEOUT);
   }
 
-  /** Of which no power cut takes a commit back. Each one costs a sync. */
+  /** Opens a cursor whose commits also survive a power cut. Each one costs a sync. */
   public static Cursor openDurable(Path path, Duration timeout) {
     return open(path, C.CURSOR_DURABLE, timeout);
   }

@@ -143,7 +143,7 @@ public final class Duplex extends Channel {
     }
   }
 
-  /** Answers a call that next() gave; in any order. MISUSE: it is none, or was answered. */
+  /** Answers a call that next() returned, in any order. MISUSE: it is not a call, or was answered. */
   public void reply(Request request, int type, MemorySegment payload, Duration timeout) {
     answer(request, false, 0, type, payload, timeout);
   }

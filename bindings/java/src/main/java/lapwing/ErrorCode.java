@@ -20,7 +20,7 @@ public enum ErrorCode {
   DAMAGED(C.ERROR_DAMAGED),
   /** The other side speaks another version. */
   ABI_MISMATCH(C.ERROR_ABI_MISMATCH),
-  /** Something of another kind stands there. */
+  /** The path contains something of another kind. */
   NOT_A_LAPWING_FILE(C.ERROR_NOT_A_LAPWING_FILE),
   /** The journal's first failed write or sync. */
   JOURNAL_FAILED(C.ERROR_JOURNAL_FAILED),
@@ -44,7 +44,7 @@ public enum ErrorCode {
   PATH_TOO_LONG(C.ERROR_PATH_TOO_LONG),
   /** Closed cleanly. */
   CLOSED(C.ERROR_CLOSED),
-  /** A stored position is of a history that is gone. */
+  /** A stored position is of a discarded journal. */
   RESET(C.ERROR_RESET),
   /** This kernel, container or file system cannot do it. */
   UNSUPPORTED(C.ERROR_UNSUPPORTED),
@@ -70,7 +70,7 @@ public enum ErrorCode {
   NO_MEMORY(C.ERROR_NO_MEMORY),
   /** The object belongs to the parent of this forked process. */
   FORKED(C.ERROR_FORKED),
-  /** An event stands before the next record: read it. */
+  /** An event precedes the next record: read it. */
   EVENT_DUE(C.ERROR_EVENT_DUE),
   /** The publisher did not answer while a subscriber joined. The subscriber has ended. */
   NO_ANSWER(C.ERROR_NO_ANSWER),
@@ -102,7 +102,7 @@ public enum ErrorCode {
     return number >= 0 && number < UNKNOWN.ordinal() ? BY_NUMBER[number] : UNKNOWN;
   }
 
-  /** The library's name of a number: "unknown" for one that is none. */
+  /** The library's name of a number: "unknown" for an unknown number. */
   public static String nameOf(int number) {
     return Text.of(C.error_name(number));
   }

@@ -6,7 +6,7 @@ import java.util.Locale;
 import java.util.UUID;
 
 /**
- * Something that stands between two records. docs/reference/events.md says which come when.
+ * An event between two records. docs/reference/events.md lists the events.
  *
  * @param sequence the event's, as its kind says
  * @param cause of a gap or a loss; after a gap also of SNAPSHOT_COMPLETE and NO_SNAPSHOT; else NONE
@@ -29,7 +29,7 @@ public record Event(Kind kind, long sequence, Cause cause, long first, long last
     boolean isDescribed, boolean isFirstSession, long stateEntries, String fold, String text)
     implements Item {
 
-  /** What happened. */
+  /** The kind of an event. */
   public enum Kind {
     /** first to last did not come from the ring; fillable: they follow. */
     GAP(C.EVENT_GAP),
@@ -55,7 +55,7 @@ public record Event(Kind kind, long sequence, Cause cause, long first, long last
     BEHIND(C.EVENT_BEHIND),
     /** Everything that was published is taken. */
     LIVE(C.EVENT_LIVE),
-    /** Of a later release of the library. */
+    /** A kind of a later release of the library. */
     UNKNOWN(0);
 
     private final int number;

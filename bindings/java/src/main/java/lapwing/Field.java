@@ -11,7 +11,7 @@ import java.lang.foreign.ValueLayout;
  * @param bytes its size
  */
 public record Field(String name, int offset, int bytes, Type type, Unit unit, Role role) {
-  /** What the bytes are. Numbers are little-endian. */
+  /** The type of the bytes. Numbers are little-endian. */
   public enum Type {
     INT8(C.TYPE_INT8), INT16(C.TYPE_INT16), INT32(C.TYPE_INT32), INT64(C.TYPE_INT64),
     UINT8(C.TYPE_UINT8), UINT16(C.TYPE_UINT16), UINT32(C.TYPE_UINT32), UINT64(C.TYPE_UINT64),
@@ -43,7 +43,7 @@ public record Field(String name, int offset, int bytes, Type type, Unit unit, Ro
     }
   }
 
-  /** What a number counts. */
+  /** The unit of a number. */
   public enum Unit {
     PLAIN,
     /** 1e-9 of a currency or point; {@link Lapwing#NO_PRICE}: none. */
@@ -54,12 +54,12 @@ public record Field(String name, int offset, int bytes, Type type, Unit unit, Ro
     FLAGS
   }
 
-  /** What the field is for. */
+  /** The purpose of the field. */
   public enum Role {
     DATA,
     /** The record's time, in UTC nanoseconds. */
     TIME,
-    /** What the record is about; there may be several. */
+    /** The subject of the record; there may be several. */
     KEY,
     /** When it was published, in UTC nanoseconds. */
     PUBLISH_TIME,
@@ -80,7 +80,7 @@ public record Field(String name, int offset, int bytes, Type type, Unit unit, Ro
     return values[number < values.length ? number : 0]; // 0: also those of a later release
   }
 
-  /** Of this field alone, with its name. */
+  /** Layout of only this field, with its name. */
   MemoryLayout layout() {
     MemoryLayout layout = switch (type) {
       case INT8, UINT8, CHAR -> ValueLayout.JAVA_BYTE;

@@ -55,10 +55,10 @@ abstract class Handle implements AutoCloseable {
   private boolean hasStray; // see interruptibly()
   private int interruptsAtStray;
 
-  /** Of the call under way. */
+  /** Error of the call under way. */
   final MemorySegment error = LapwingException.memory(Arena.ofAuto());
 
-  /** Of the call under way: what a function of C writes, a word or two. */
+  /** Results of the call under way: a function of C writes one or two words. */
   final MemorySegment out = Arena.ofAuto().allocate(32, 8);
 
   /** `interrupt` is null for an object that never waits. */
@@ -183,8 +183,8 @@ abstract class Handle implements AutoCloseable {
 
   /**
    * Gives everything back, at once, from any thread. A wait that is under way in another thread ends
-   * with {@link ErrorCode#INTERRUPTED}, and what it uses is given back when it has ended; what was
-   * borrowed by another thread, when that one gives it back. Idempotent.
+   * with {@link ErrorCode#INTERRUPTED}, and its memory is given back when it has ended. Memory
+   * that another thread has borrowed is given back when that thread releases it. Idempotent.
    */
   @Override
   public void close() {

@@ -23,7 +23,7 @@ public final class History extends Handle {
     super("history", pointer, null, C::history_destroy);
   }
 
-  /** Of the bus in that directory. */
+  /** Opens the history of the bus in that directory. */
   public static History open(Path directory) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment error = LapwingException.memory(arena);

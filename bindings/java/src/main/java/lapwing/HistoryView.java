@@ -18,7 +18,7 @@ public final class HistoryView implements AutoCloseable, Iterable<Row>, Row.Sour
   private static final System.Logger LOG = System.getLogger("lapwing");
   private static final Cleaner CLEANER = Cleaner.create();
 
-  /** What ends the view. Shared: any thread reads, and any thread closes. */
+  /** Ends the view. Shared: any thread reads, and any thread closes. */
   private static final class Mapping implements Runnable {
     final Arena arena = Arena.ofShared();
 
@@ -68,7 +68,7 @@ public final class HistoryView implements AutoCloseable, Iterable<Row>, Row.Sour
     return first + count;
   }
 
-  /** Of a row. */
+  /** Size of a row. */
   public int rowBytes() {
     return rowBytes;
   }

@@ -1,7 +1,7 @@
 package lapwing;
 
 /**
- * What a bus delivers, in order: records, entries of a state, events.
+ * The items of a bus, in order: records, entries of a state, events.
  *
  * <pre>{@code
  * switch (item) {

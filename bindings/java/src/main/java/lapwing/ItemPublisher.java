@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * The items of a subscriber as a reactive stream.
  *
  * <p>Invariants: signals come from the one thread of the stream. It reads only while something is
- * requested. `demand`, `isCancelled` and `isReading` stand behind the monitor.
+ * requested. `demand`, `isCancelled` and `isReading` are guarded by the monitor.
  */
 final class ItemPublisher implements Flow.Publisher<Item> {
   private final Subscriber source;

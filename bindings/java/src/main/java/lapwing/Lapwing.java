@@ -21,10 +21,10 @@ public final class Lapwing {
   /** Prices are multiples of 1e-9: so many are 1. */
   public static final long PRICE_SCALE = 1_000_000_000;
 
-  /** A price that is none. */
+  /** No price. */
   public static final long NO_PRICE = Long.MAX_VALUE;
 
-  /** A time that is none: the largest one, of which this is the signed form. */
+  /** No time: the largest time, in signed form. */
   public static final long NO_TIME = -1;
 
   private static final long SECONDS_MAX = Long.MAX_VALUE / 1_000_000_000L;
@@ -46,7 +46,7 @@ public final class Lapwing {
     return time.getEpochSecond() * 1_000_000_000L + time.getNano();
   }
 
-  /** What C takes for it: nanoseconds, or -1 for a duration without end. */
+  /** The duration for C: nanoseconds, or -1 for a duration without end. */
   static long nanos(Duration timeout) {
     long seconds = timeout.getSeconds();
     if (seconds >= SECONDS_MAX) {

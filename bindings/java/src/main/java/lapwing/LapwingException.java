@@ -41,7 +41,7 @@ public final class LapwingException extends RuntimeException {
     return ErrorCode.nameOf(number);
   }
 
-  /** Of the system call that failed; 0: none did. */
+  /** Error number of the system call that failed; 0: none did. */
   public int errno() {
     return errno;
   }
@@ -78,7 +78,7 @@ public final class LapwingException extends RuntimeException {
     throw of(result, error, 0);
   }
 
-  /** Of a call that has no words for its result. */
+  /** The exception of a call without a message. */
   static LapwingException of(int result) {
     return new LapwingException(result, 0, ErrorCode.nameOf(result), 0);
   }

@@ -116,7 +116,7 @@ final class Library {
         "Lapwing's library has no " + name + ". Install the library that belongs to this package."));
   }
 
-  /** What a call throws that is not an error of Lapwing's: of memory that has ended, for example. */
+  /** An exception that is not an error of Lapwing, for example for memory that has ended. */
   static RuntimeException unexpected(Throwable thrown) {
     if (thrown instanceof Error error) {
       throw error;

@@ -21,7 +21,7 @@ public final class Listener extends Handle {
     return open(path, ChannelOptions.DEFAULTS);
   }
 
-  /** Of the options only {@link ChannelOptions#peerUid} counts. */
+  /** Opens a listener. It uses only the option {@link ChannelOptions#peerUid}. */
   public static Listener open(Path path, ChannelOptions options) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment error = LapwingException.memory(arena);

@@ -10,7 +10,7 @@ import java.lang.foreign.ValueLayout;
  * @param payload read-only where it came from a channel
  */
 public record Message(int type, MemorySegment payload) {
-  /** Of bytes on the heap. */
+  /** A message of bytes on the heap. */
   public static Message of(int type, byte[] payload) {
     return new Message(type, MemorySegment.ofArray(payload));
   }

@@ -55,7 +55,7 @@ public final class Publisher extends Handle {
     }
   }
 
-  /** Of a record of this bus. */
+  /** Size of a record of this bus. */
   public int recordBytes() {
     return recordBytes;
   }
@@ -179,8 +179,7 @@ public final class Publisher extends Handle {
 
   /**
    * Ends the session: everything durable, the end recorded, subscribers informed. Idempotent. Where it
-   * takes longer than that, a thread of the library's own goes on with it, and a later call says how
-   * it ended.
+   * takes longer than that, a thread of the library continues it, and a later call returns how it ended.
    */
   public void end(Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);
@@ -222,8 +221,8 @@ public final class Publisher extends Handle {
   }
 
   /**
-   * Gives everything back and waits for nothing. What is left of the session goes on in a thread of the
-   * library's own, for which a program that ends waits, for 10 s at most.
+   * Gives everything back and does not wait. A thread of the library completes the session. A program
+   * that ends waits for that thread, for 10 s at most.
    */
   public void destroy() {
     super.close();

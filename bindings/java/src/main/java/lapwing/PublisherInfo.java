@@ -6,7 +6,7 @@ import java.util.Locale;
 import java.util.UUID;
 
 /**
- * What a publisher has done, and how its journal is.
+ * The counters of a publisher, and the state of its journal.
  *
  * @param first sequence of this session's first record
  * @param head the last that was published
@@ -25,7 +25,7 @@ public record PublisherInfo(int recordBytes, UUID journalId, UUID sessionId, lon
 
   /** How the start settled the session before it. */
   public enum Settled {
-    /** Of a later release. */
+    /** A state of a later release. */
     UNKNOWN(0),
     /** No journal yet: a new one. */
     FRESH(C.SETTLED_FRESH),
@@ -65,7 +65,7 @@ public record PublisherInfo(int recordBytes, UUID journalId, UUID sessionId, lon
     /** There is none. */
     NONE(C.JOURNAL_STATE_NONE),
     GOOD(C.JOURNAL_STATE_GOOD),
-    /** `durable` stays where it is; live goes on. */
+    /** `durable` stays where it is; live publishing continues. */
     FAILED(C.JOURNAL_STATE_FAILED),
     /** Likewise: {@link PublisherOptions.OnJournalLag#SHED}. */
     SHED(C.JOURNAL_STATE_SHED);

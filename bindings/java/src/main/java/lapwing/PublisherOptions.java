@@ -6,9 +6,9 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/** What a publisher publishes, and how it keeps it. Immutable: use it for any number of publishers. */
+/** Options of a publisher. Immutable: use it for any number of publishers. */
 public final class PublisherOptions {
-  /** What publishing does when the journal is a whole ring behind. */
+  /** The action when the journal is a whole ring behind. */
   public enum OnJournalLag {
     /** Waits for the disk. */
     WAIT(C.ON_JOURNAL_LAG_WAIT),
@@ -22,9 +22,9 @@ public final class PublisherOptions {
     }
   }
 
-  /** What publishing does when the journal has failed. */
+  /** The action when the journal has failed. */
   public enum OnJournalFailure {
-    /** Goes on live. */
+    /** Continues live. */
     CONTINUE(C.ON_JOURNAL_FAILURE_CONTINUE),
     /** Ends. */
     STOP(C.ON_JOURNAL_FAILURE_STOP);
@@ -104,7 +104,7 @@ public final class PublisherOptions {
 
     private Builder() {}
 
-    /** Of the bus; the directory's last component by default. */
+    /** Name of the bus; the directory's last component by default. */
     public Builder name(String name) {
       this.name = name;
       return this;
@@ -160,7 +160,7 @@ public final class PublisherOptions {
       return flag(C.PUBLISHER_RESTAMPED, restamped);
     }
 
-    /** The source of {@link #source} goes on where the journal says. */
+    /** Continues the source of {@link #source} after its records in the journal. */
     public Builder resume(boolean resume) {
       return flag(C.PUBLISHER_RESUME, resume);
     }
@@ -183,7 +183,7 @@ public final class PublisherOptions {
       return this;
     }
 
-    /** Of slots, a power of two; 64 MiB by default. */
+    /** Bytes of slots in a segment, a power of two; 64 MiB by default. */
     public Builder segmentBytes(long bytes) {
       this.segmentBytes = Options.size("segmentBytes", bytes);
       return this;
@@ -207,13 +207,13 @@ public final class PublisherOptions {
       return this;
     }
 
-    /** What to do when the journal is a whole ring behind; wait is the default. */
+    /** The action when the journal is a whole ring behind; wait is the default. */
     public Builder onJournalLag(OnJournalLag onJournalLag) {
       this.onJournalLag = onJournalLag;
       return this;
     }
 
-    /** What to do when the journal has failed; continue is the default. */
+    /** The action when the journal has failed; continue is the default. */
     public Builder onJournalFailure(OnJournalFailure onJournalFailure) {
       this.onJournalFailure = onJournalFailure;
       return this;
@@ -225,7 +225,7 @@ public final class PublisherOptions {
       return this;
     }
 
-    /** Of the source of the records, which the journal keeps; its records before the first published. */
+    /** Id of the source, which the journal keeps, and the number of its records before the first. */
     public Builder source(long id, long offset) {
       this.sourceId = id;
       this.sourceOffset = offset;

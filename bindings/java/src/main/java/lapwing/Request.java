@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * What the other side of a duplex asks, or says.
+ * A call or a one-way message of the other side of a duplex.
  *
  * @param call the number to answer; 0: one-way, no answer is waited for
  * @param type the other side's to choose

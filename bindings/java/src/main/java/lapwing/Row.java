@@ -7,7 +7,7 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 
 /**
- * A record, or an entry of a state, where it lies in memory: a flyweight. Rows of a batch are one
+ * A record, or an entry of a state, in place in memory: a flyweight. Rows of a batch are one
  * object that moves; take out what is needed before the next row. Fields come from a {@link Schema};
  * the methods that take an offset are for fields that are known otherwise, and the fastest.
  *
@@ -25,7 +25,7 @@ public final class Row {
   static final ValueLayout.OfDouble DOUBLE =
       ValueLayout.JAVA_DOUBLE_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
-  /** What knows more about a row than its bytes. */
+  /** A source of a row's sequence and other members. */
   interface Source {
     long sequence(long index);
 
@@ -81,12 +81,12 @@ public final class Row {
     sequence = taken;
   }
 
-  /** Of the record; 0 of an entry of a state. */
+  /** Sequence of the record; 0 for an entry of a state. */
   public long sequence() {
     return source == null ? sequence : source.sequence(index);
   }
 
-  /** How many older records this one stands for besides itself: of a subscriber that conflates. */
+  /** How many older records this one replaces, for a subscriber that conflates. */
   public long conflated() {
     return source == null ? 0 : source.conflated(index);
   }
@@ -108,7 +108,7 @@ public final class Row {
 
   // ---- by field ---------------------------------------------------------------------------------
 
-  /** Of any whole number or letter. An unsigned number of 8 bytes comes as the long of its bits. */
+  /** Any whole number or letter. An unsigned number of 8 bytes comes as the long of its bits. */
   public long getLong(Field field) {
     long at = at(field);
     return switch (field.type()) {
@@ -123,7 +123,7 @@ public final class Row {
     };
   }
 
-  /** Of any whole number that fits; unsigned numbers of 4 bytes come as the int of their bits. */
+  /** Any whole number that fits; unsigned numbers of 4 bytes come as the int of their bits. */
   public int getInt(Field field) {
     return switch (field.type()) {
       case INT64, UINT64 -> throw unsuited(field, "an int");
@@ -131,7 +131,7 @@ public final class Row {
     };
   }
 
-  /** Of any number. A price comes in its currency: 4500.25; NaN: none. */
+  /** Any number. A price is in its currency: 4500.25; NaN: none. */
   public double getDouble(Field field) {
     return switch (field.type()) {
       case FLOAT64 -> memory.get(DOUBLE, at(field));
@@ -141,12 +141,12 @@ public final class Row {
     };
   }
 
-  /** Of a letter. */
+  /** A letter. */
   public char getChar(Field field) {
     return (char) getLong(field);
   }
 
-  /** Of letters, up to the first zero. */
+  /** Letters, up to the first zero. */
   public String getText(Field field) {
     if (field.type() == Field.Type.CHAR) {
       return String.valueOf(getChar(field));
@@ -164,7 +164,7 @@ public final class Row {
     return memory.asSlice(at(field), field.bytes()).toArray(ValueLayout.JAVA_BYTE);
   }
 
-  /** Of any whole number or letter, cut to the field's bytes. */
+  /** Writes any whole number or letter, cut to the field's bytes. */
   public Row put(Field field, long value) {
     long at = at(field);
     switch (field.type()) {
@@ -177,7 +177,7 @@ public final class Row {
     return this;
   }
 
-  /** Of a floating-point number. */
+  /** Writes a floating-point number. */
   public Row put(Field field, double value) {
     switch (field.type()) {
       case FLOAT64 -> memory.set(DOUBLE, at(field), value);
@@ -187,7 +187,7 @@ public final class Row {
     return this;
   }
 
-  /** Of letters or bytes; what the field has beyond them becomes zero. */
+  /** Writes letters or bytes; the rest of the field becomes zero. */
   public Row put(Field field, String text) {
     byte[] letters = text.getBytes(StandardCharsets.UTF_8);
     if (letters.length > field.bytes()) {

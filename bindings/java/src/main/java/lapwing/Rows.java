@@ -11,7 +11,7 @@ public abstract sealed class Rows implements Item, Iterable<Row>, Row.Source
   private final Row row = new Row(this);
   private MemorySegment memory = MemorySegment.NULL;
   private MemorySegment sequences; // null: row i is first + i
-  private MemorySegment conflated; // null: none stands for others
+  private MemorySegment conflated; // null: no row replaces others
   private boolean isSparse;
   private int count;
   private int rowBytes;
@@ -36,7 +36,7 @@ public abstract sealed class Rows implements Item, Iterable<Row>, Row.Source
     return count;
   }
 
-  /** Of a row. */
+  /** Size of a row. */
   public int rowBytes() {
     return rowBytes;
   }
@@ -62,7 +62,7 @@ public abstract sealed class Rows implements Item, Iterable<Row>, Row.Source
     return sequences.getAtIndex(ValueLayout.JAVA_LONG, index);
   }
 
-  /** How many older records that row stands for besides itself: of a subscriber that conflates. */
+  /** How many older records that row replaces, for a subscriber that conflates. */
   @Override
   public long conflated(long index) {
     return conflated == null || this instanceof State ? 0

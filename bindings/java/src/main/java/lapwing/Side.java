@@ -1,6 +1,6 @@
 package lapwing;
 
-/** Of a book. */
+/** A side of a book. */
 public enum Side {
   BID((byte) 'B'),
   ASK((byte) 'A');

@@ -16,10 +16,10 @@ import java.util.concurrent.Flow;
  * <p>Threads: one at a time, any; {@link #interrupt()} and {@link #close()} at any time.
  */
 public final class Subscriber extends Handle {
-  /** What {@link #readOne} returns when nothing came. */
+  /** The result of {@link #readOne} if there is no record. */
   public static final long NOTHING = 0;
 
-  /** What {@link #readOne} returns when an event or a state stands before the next record: read it. */
+  /** The result of {@link #readOne} if an event or a state precedes the next record: read it. */
   public static final long EVENT_DUE = -1;
 
   final boolean conflates;
@@ -50,8 +50,8 @@ public final class Subscriber extends Handle {
 
   /**
    * Rows or one event, into the batch; null: nothing came in that time. The rows are of one session,
-   * one size and one kind. What is thrown is the end, and stays, but for INTERRUPTED, TOO_SMALL and
-   * MISUSE. {@link ErrorCode#CLOSED} comes with {@link SubscriberOptions#endAtClose}.
+   * one size and one kind. An exception is the end, and is thrown again, except for INTERRUPTED,
+   * TOO_SMALL and MISUSE. {@link ErrorCode#CLOSED} requires {@link SubscriberOptions#endAtClose}.
    */
   public Item read(Batch batch, Duration timeout) {
     long timeoutNs = Lapwing.nanos(timeout);

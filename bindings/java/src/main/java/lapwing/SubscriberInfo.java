@@ -5,7 +5,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.UUID;
 
 /**
- * What a subscriber has delivered, and where it is.
+ * The counters of a subscriber, and its position.
  *
  * @param recordBytes of the session that was delivered last; 0: none was
  * @param fold from the first entry of a state on

@@ -9,15 +9,15 @@ import java.util.List;
 
 /** How a subscriber reads. Immutable: use it for any number of subscribers. */
 public final class SubscriberOptions {
-  /** What happens at a gap. */
+  /** The action at a gap. */
   public enum OnGap {
     /** The missing records are read from the journal. */
     FILL(C.ON_GAP_FILL),
-    /** It is reported, and reading goes on in the ring. */
+    /** It is reported, and reading continues in the ring. */
     SKIP(C.ON_GAP_SKIP),
     /** It is reported, and the subscriber ends with {@link ErrorCode#STOPPED_AT_GAP}. */
     STOP(C.ON_GAP_STOP),
-    /** It is reported, and reading goes on with the newest checkpoint's state. */
+    /** It is reported, and reading continues with the newest checkpoint's state. */
     SNAPSHOT(C.ON_GAP_SNAPSHOT);
 
     final int number;
@@ -107,7 +107,7 @@ public final class SubscriberOptions {
       return this;
     }
 
-    /** What happens at a gap; it is filled by default. */
+    /** The action at a gap; it is filled by default. */
     public Builder onGap(OnGap onGap) {
       this.onGap = onGap;
       return this;
@@ -125,12 +125,12 @@ public final class SubscriberOptions {
       return this;
     }
 
-    /** Of each key only the newest record, once in 250 ms. */
+    /** Delivers only the newest record of each key, once in 250 ms. */
     public Builder conflate() {
       return conflate(null);
     }
 
-    /** Of each key only the newest record, once an interval. */
+    /** Delivers only the newest record of each key, once an interval. */
     public Builder conflate(Duration interval) {
       this.conflate = true;
       this.conflateInterval = Options.span("conflate", interval);
@@ -143,7 +143,7 @@ public final class SubscriberOptions {
       return this;
     }
 
-    /** Of the state that a start or a gap loads; the schema's by default. */
+    /** Fold of the state that a start or a gap loads; the schema's by default. */
     public Builder fold(String fold) {
       this.fold = fold;
       return this;

@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * Which instrument a symbol stands for, by date: the mappings in the feed's DBN metadata, as the last
+ * The instruments of symbols, by date: the mappings in the feed's DBN metadata, as the last
  * publisher of a bus wrote them.
  *
  * <pre>{@code
@@ -27,7 +27,7 @@ import java.util.OptionalInt;
  */
 public final class Symbols extends Handle {
   /**
-   * A symbol stands for an instrument between two dates.
+   * A mapping of a symbol to an instrument between two dates.
    *
    * @param instrumentId unsigned
    * @param startDate in UTC

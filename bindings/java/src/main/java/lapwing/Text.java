@@ -25,7 +25,7 @@ final class Text {
     return arena.allocateFrom(string);
   }
 
-  /** Of static memory that ends with a zero. */
+  /** The text of static memory that ends with a zero. */
   static String of(MemorySegment pointer) {
     return pointer.reinterpret(Integer.MAX_VALUE).getString(0);
   }

@@ -24,8 +24,8 @@ import java.util.Map;
  * }
  * }</pre>
  *
- * <p>A wait takes nothing from a source: call the source with {@link Lapwing#NOW}. What is left there
- * makes it ready again, and so does its end, until it is removed. Sources take turns.
+ * <p>A wait takes nothing from a source: call the source with {@link Lapwing#NOW}. A source with items left is
+   * ready again, and so is one that has ended, until it is removed. Sources take turns.
  *
  * <p>The set does not own its sources. A source that is closed leaves the set.
  *
@@ -48,7 +48,7 @@ public final class WaitSet<T> extends Handle {
   /** Events of a descriptor: the other side will write no more. */
   public static final int POLLRDHUP = 0x2000;
 
-  /** What a source is. */
+  /** The kind of a source. */
   public enum Kind {
     SUBSCRIBER,
     /** A subscriber that conflates. */
@@ -85,7 +85,7 @@ public final class WaitSet<T> extends Handle {
       return kind;
     }
 
-    /** What it was added with. */
+    /** The token with which it was added. */
     public T token() {
       return token;
     }

@@ -57,8 +57,8 @@ final class Waits {
   }
 
   /**
-   * Calls again until something else than a timeout is the result, or the rest of it has passed, or the
-   * thread is interrupted: ERROR_INTERRUPTED, of which the error of C has no words.
+   * Calls again until the result is not a timeout, the rest of the timeout has passed, or the thread is
+   * interrupted. The result is then ERROR_INTERRUPTED, without a message in the error of C.
    */
   static int rest(Handle handle, long timeoutNs, LongToIntFunction call) {
     long began = System.nanoTime();

@@ -15,7 +15,7 @@
  * }</pre>
  *
  * <p><b>Errors.</b> Every failed call throws a {@link lapwing.LapwingException}. A wait that ends with
- * nothing is no failure: it returns null, 0 or false, as its method says.
+ * nothing does not fail: it returns null, 0 or false, as its method describes.
  *
  * <p><b>Threads.</b> One thread at a time uses an object; any thread may. A call that overlaps another
  * one on the same object throws {@link lapwing.ErrorCode#MISUSE}. {@code interrupt()} and
@@ -26,8 +26,8 @@
  * wait pins to its carrier for 25 ms at a time.
  *
  * <p><b>Memory.</b> An object that is not closed is closed when it is collected, with a warning in the
- * log of {@code System.Logger} "lapwing". Segments of Lapwing's memory are read-only where they are
- * not the caller's to write, and end with what they belong to: a use after that throws an
+ * log of {@code System.Logger} "lapwing". Segments of Lapwing's memory are read-only unless
+ * the caller may write to them. They end with their owner: a use after that throws an
  * {@link IllegalStateException}, and does no harm.
  *
  * <p><b>Units.</b> Timeouts are {@link java.time.Duration}s from now: {@link lapwing.Lapwing#NOW},
