@@ -115,7 +115,7 @@ func CodeOf(err error) Code {
 // These come again and again in a program that polls, and are not made anew each time.
 var (
 	errWouldBlock = &Error{Code: ErrWouldBlock, Message: "nothing is there now, and the call was not to wait"}
-	errEventDue   = &Error{Code: ErrEventDue, Message: "an event stands before the next record; read it"}
+	errEventDue   = &Error{Code: ErrEventDue, Message: "an event precedes the next record; read it"}
 )
 
 func noError() C.lapwing_error {

@@ -166,7 +166,7 @@ func (p *Publisher) Publish(ctx context.Context, record []byte) (sequence uint64
 func (p *Publisher) PublishBatch(ctx context.Context, records []byte, recordBytes int) (last uint64, err error) {
 	err = p.wait(ctx, func(c *C.lapwing_publisher, timeout C.int64_t, e *C.lapwing_error) C.lapwing_result {
 		if recordBytes <= 0 || len(records)%recordBytes != 0 {
-			return refuse(e, invalid("%d bytes are no whole number of records of %d bytes", len(records), recordBytes))
+			return refuse(e, invalid("%d bytes are not a whole number of records of %d bytes", len(records), recordBytes))
 		}
 		var until C.uint64_t
 		result := C.lw_publisher_publish(c, (*C.uint8_t)(unsafe.SliceData(records)),

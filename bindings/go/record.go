@@ -121,7 +121,7 @@ func (s *Schema) compare(t reflect.Type, publishes bool) error {
 	}
 	for _, m := range found {
 		if !slices.Contains(m.options, "spare") && !s.isSpare(m) {
-			return differs("its %s at offset %d is no field of the record", m.name, m.offset)
+			return differs("its %s at offset %d is not a field of the record", m.name, m.offset)
 		}
 	}
 	return nil
@@ -133,7 +133,7 @@ func structOf(record any) (reflect.Type, error) {
 		t = t.Elem()
 	}
 	if t == nil || t.Kind() != reflect.Struct {
-		return nil, invalid("a record is a struct, and %T is none", record)
+		return nil, invalid("a record must be a struct, but %T is not one", record)
 	}
 	return t, nil
 }

@@ -256,7 +256,7 @@ namespace Lapwing
             if (recordBytes < 0) throw new ArgumentOutOfRangeException(nameof(recordBytes), recordBytes, "0 or more");
             if (bytes % recordBytes != 0)
             {
-                throw new ArgumentException($"{bytes} bytes are no whole number of records of {recordBytes} bytes");
+                throw new ArgumentException($"{bytes} bytes are not a whole number of records of {recordBytes} bytes");
             }
             lapwing_error error;
             error.struct_size = (uint)sizeof(lapwing_error);

@@ -18,7 +18,7 @@ namespace Lapwing
 
         /// <summary>Size of one struct.</summary>
         internal static int Bytes => isPlain ? bytes : throw new ArgumentException(
-            $"{typeof(T).Name} has a field that is no number: a record has numbers, enumerations and fixed buffers");
+            $"{typeof(T).Name} has a field that is not a number: a record has numbers, enumerations and fixed buffers");
 
         /// <summary>Copies `count` rows to `to[begin]` and what follows, once `types` has found the struct to fit.</summary>
         internal static unsafe void Copy(byte* from, int rowBytes, int count, RowTypes types, T[] to, int begin)

@@ -217,7 +217,7 @@ namespace Lapwing
             Type expected;
             if (!types.TryGetValue(field.Type, out expected) || expected != typeof(T))
             {
-                throw new ArgumentException($"'{name}' is {field.Type}, of which there is no column of {typeof(T).Name}");
+                throw new ArgumentException($"'{name}' is {field.Type}, which cannot be a column of {typeof(T).Name}");
             }
             if (batch.RowBytes != RecordBytes && batch.Count > 0)
             {

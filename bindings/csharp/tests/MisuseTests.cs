@@ -204,7 +204,7 @@ static class MisuseTests
             BusTests.Publish(publisher, 1, 1);
             subscriber.Read(batch, Check.Hang);
             var error = Check.Throws<ArgumentException>(() => batch.CopyTo(new Named[1]));
-            Check.That(error.Message.Contains("Named has a field that is no number"), error.Message);
+            Check.That(error.Message.Contains("Named has a field that is not a number"), error.Message);
             Check.Throws<ArgumentException>(() => batch.CopyTo(new Wrapped[1]));
             Check.Throws<ArgumentException>(() => batch.CopyTo(new Letter[1]));
             Check.Throws<ArgumentException>(() => publisher.PublishRecords(new Named[1], 0, 1));

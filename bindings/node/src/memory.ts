@@ -185,6 +185,6 @@ export function stringList(strings: readonly string[]): Uint8Array & { held?: un
 /** The bytes of an id of 32 hexadecimal digits. */
 export function idBytes(id: string): Uint8Array {
   const bytes = Buffer.from(id, 'hex');
-  if (bytes.length !== ID_BYTES) throw new TypeError(`'${id}' is no id of ${2 * ID_BYTES} hexadecimal digits`);
+  if (bytes.length !== ID_BYTES) throw new TypeError(`'${id}' is not an id of ${2 * ID_BYTES} hexadecimal digits`);
   return bytes;
 }

@@ -207,7 +207,7 @@ export class Publisher extends Handle {
 function countOf(records: Uint8Array, recordBytes: number): number {
   const count = records.length / recordBytes;
   if (!Number.isInteger(count)) {
-    throw invalid(`${records.length} bytes are no whole number of records of ${recordBytes} bytes`);
+    throw invalid(`${records.length} bytes are not a whole number of records of ${recordBytes} bytes`);
   }
   return count;
 }

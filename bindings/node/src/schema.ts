@@ -262,7 +262,7 @@ export class Schema {
   column<C extends Column = Column>(batch: Batch, name: string, into?: C): C {
     const { offset, bytes, type } = this.field(name);
     const { column: Type, read } = ACCESS[type];
-    if (!Type) throw invalid(`'${name}' is ${type}, of which there is no column`);
+    if (!Type) throw invalid(`'${name}' is ${type}, which cannot be a column`);
     const { count, rowBytes, memory } = batch;
     if (rowBytes !== this.recordBytes) {
       throw invalid(`the rows have ${rowBytes} bytes, and records of ${this.name} ${this.recordBytes}`);

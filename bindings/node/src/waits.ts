@@ -45,7 +45,7 @@ function breath(): Promise<void> | undefined {
 export const interrupted = () =>
   new LapwingError(constants.ERROR_INTERRUPTED, 'interrupt() ended the wait');
 const timedOut = () =>
-  new LapwingError(constants.ERROR_TIMED_OUT, 'nothing came before the timeout');
+  new LapwingError(constants.ERROR_TIMED_OUT, 'nothing arrived before the timeout');
 const wouldBlock = () =>
   new LapwingError(constants.ERROR_WOULD_BLOCK, 'nothing is there now, and the timeout is 0');
 

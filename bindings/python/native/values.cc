@@ -166,7 +166,7 @@ class Fields {
 
 void bind_position(nb::module_& module) {
   Fields<lapwing_position>(module, "Position",
-                           "Where a subscriber stands. `bytes(position)` is what to store; "
+                           "The position of a subscriber. Store `bytes(position)`; "
                            "`Position(stored)` reads it.")
       .id("journal_id", &lapwing_position::journal_id)
       .id("session_id", &lapwing_position::session_id)

@@ -160,7 +160,7 @@ impl<T: Resource> Handle<T> {
         let library = library()?;
         let mut pointer = ptr::null_mut();
         check(|error| open(library, &mut pointer, error))?;
-        let pointer = NonNull::new(pointer).expect("an open that succeeds gives a handle");
+        let pointer = NonNull::new(pointer).expect("an open that succeeds returns a handle");
         let owned = Owned { pointer, library, membership: Membership::default() };
         Ok(Handle { owned: Arc::new(owned), not_sync: PhantomData })
     }
@@ -259,7 +259,7 @@ pub(crate) fn unknown(what: &str, number: u32) -> Error {
     Error::new(
         crate::Code::Unsupported,
         format!(
-            "the library gave {what} {number}, which this crate does not know; use a newer crate"
+            "the library returned {what} {number}, which this crate does not know; use a newer crate"
         ),
     )
 }

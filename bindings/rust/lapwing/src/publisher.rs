@@ -387,7 +387,7 @@ impl Publisher {
 fn not_whole(bytes: usize, record_bytes: usize) -> Error {
     Error::new(
         Code::InvalidArgument,
-        format!("{bytes} bytes are no whole rows of {record_bytes} bytes; nothing was published"),
+        format!("{bytes} bytes are not whole rows of {record_bytes} bytes; nothing was published"),
     )
 }
 

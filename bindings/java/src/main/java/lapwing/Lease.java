@@ -38,7 +38,7 @@ final class Lease {
         return;
       }
       throw new LapwingException(ErrorCode.MISUSE, "the memory was borrowed by the thread '"
-          + borrower.getName() + "', which has to give it back itself");
+          + borrower.getName() + "', which must give it back itself");
     }
     try {
       arena.close();

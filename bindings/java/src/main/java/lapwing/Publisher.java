@@ -91,7 +91,7 @@ public final class Publisher extends Handle {
   public long publish(MemorySegment rows, int rowBytes, Duration timeout) {
     if (rowBytes < 1 || rows.byteSize() % rowBytes != 0) {
       throw new LapwingException(ErrorCode.RECORD_SIZE, rows.byteSize()
-          + " bytes are no number of records of " + rowBytes + " bytes; pass whole records");
+          + " bytes are not a whole number of records of " + rowBytes + " bytes; pass whole records");
     }
     long timeoutNs = Lapwing.nanos(timeout);
     MemorySegment publisher = enter();

@@ -57,7 +57,7 @@ public abstract sealed class Rows implements Item, Iterable<Row>, Row.Source
     }
     if (sequences == null) {
       throw new LapwingException(ErrorCode.MISUSE,
-          "rows do not follow one another, and this batch was not made by a subscriber that knows it");
+          "rows do not follow one another, and this batch has no column of sequences");
     }
     return sequences.getAtIndex(ValueLayout.JAVA_LONG, index);
   }
