@@ -150,7 +150,7 @@ func TestCheckNamesTheFirstFieldThatDiffers(t *testing.T) {
 		{struct {
 			Time [3]uint64
 		}{}, "at offset 0 it has time_00, where time is"},
-		{7, "is a struct"},
+		{7, "must be a struct"},
 	} {
 		err := s.Check(test.record)
 		if err == nil || !strings.Contains(err.Error(), test.words) {
