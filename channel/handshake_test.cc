@@ -131,7 +131,7 @@ TEST_CASE("A peer that does not keep to the protocol is told why, and the next o
        },
        "cannot be read"},
       {"no file to speak of", with_file([](ChannelHeader&, RawFile& file) { file.bytes = 4096; }),
-       "has 4096 bytes, which none has"},
+       "has 4096 bytes, which is not a valid size"},
       {"a size that the header does not say",
        with_file([](ChannelHeader&, RawFile& file) { file.bytes += 4096; }), "but its header has"},
       {"another magic", with_file([](ChannelHeader& header, RawFile&) { header.magic ^= 1; }),

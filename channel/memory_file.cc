@@ -134,7 +134,7 @@ absl::StatusOr<std::uint64_t> checked_size(int fd, const std::string& peer) {
   if (fstat(fd, &found) != 0) return make_system_error(errno, "checking a peer's memory file");
   const std::uint64_t bytes = static_cast<std::uint64_t>(found.st_size);
   if (bytes < kChannelHeaderBytes || bytes > kChannelHeaderBytes + kChannelCapacityMax) {
-    return bad_file(peer, absl::StrCat("has ", bytes, " bytes, which none has"));
+    return bad_file(peer, absl::StrCat("has ", bytes, " bytes, which is not a valid size"));
   }
   if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY) return bad_file(peer, "cannot be read");
   // A hole would be filled by whoever reads it, and may end that process when memory is short. To

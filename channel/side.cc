@@ -204,7 +204,7 @@ void ChannelSide::finish_wait() {
 void ChannelSide::take_peer_state(Link::Peer peer) {
   if (peer == Link::Peer::kThere || end_ != Errc::kOk) return;
   if (peer == Link::Peer::kViolation) {
-    corrupt("it sent a packet that has no place on a channel's socket");
+    corrupt("it sent a packet that is not valid on a channel's socket");
     return;
   }
   switch (load_channel_state(peer_words_)) {

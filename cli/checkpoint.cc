@@ -208,7 +208,7 @@ void add_checkpoint(CLI::App& app, Run& run) {
       ->check(whole_number(1))
       ->type_name("N");
   command.add_flag("--prune-journal", options.prune_journal,
-                   "ask the publisher to remove journal files below the oldest checkpoint");
+                   "let the publisher remove journal files below the oldest checkpoint");
   add_end_options(command, options.follow);
   add_config_option(command);
 }

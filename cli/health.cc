@@ -224,7 +224,7 @@ void add_health(CLI::App& app, Run& run) {
       ->type_name("DURATION");
   command
       .add_option("--expect", options.expected,
-                  "name of a subscriber that has to be attached; can be given several times")
+                  "name of a subscriber that must be attached; can be given several times")
       ->check(CLI::Validator(why_no_name, ""))
       ->type_name("NAME");
   command

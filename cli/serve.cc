@@ -103,9 +103,8 @@ absl::StatusOr<HttpServerOptions> server_options(const ServeOptions& options) {
   if (!listen->is_loopback && options.tls_key.empty()) {
     return make_error(Errc::kInvalidArgument,
                       absl::StrCat(options.listen,
-                                   " is not loopback: the token would cross the "
-                                   "network in the clear; give --tls-cert and "
-                                   "--tls-key"));
+                                   " is not loopback: the token would cross the network "
+                                   "unencrypted. Add --tls-cert and --tls-key"));
   }
   if (listen->is_local() && !(options.tls_key.empty() && options.token_file.empty())) {
     return make_error(Errc::kInvalidArgument,

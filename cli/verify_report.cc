@@ -79,11 +79,10 @@ absl::StatusOr<std::string> journal_root_of(const std::string& bus) {
   const absl::StatusOr<BusDescription> description = read_bus_description(bus);
   if (!description.ok()) return description.status();
   if (!description->journal_root.empty()) return description->journal_root;
-  return make_error(
-      Errc::kNoJournal,
-      absl::StrCat("bus ", bus,
-                   " keeps no journal, so there is none to verify or repair; its publisher keeps "
-                   "one unless it is given --journal none"));
+  return make_error(Errc::kNoJournal,
+                    absl::StrCat("bus ", bus,
+                                 " keeps no journal to verify or repair. To keep one, start its "
+                                 "publisher without --journal none"));
 }
 
 }  // namespace lapwing::cli

@@ -84,7 +84,7 @@ absl::Status not_a_socket(const std::string& path, const SocketKind& kind) {
   return make_error(
       Errc::kNotALapwingFile,
       absl::StrCat(path, " is not a Lapwing ", kind.name,
-                   " and was left alone; move it away or choose another ", kind.place));
+                   " and was not changed; move it away or choose another ", kind.place));
 }
 
 // What connecting to the socket at `address` gives: 0 if a process listens there, or an errno.

@@ -193,7 +193,7 @@ absl::Status PosixDisk::punch_hole(FileHandle file, std::uint64_t offset, std::u
                        static_cast<off_t>(bytes));
   };
   if (retry_on_eintr(punch) == 0) return absl::OkStatus();
-  return io_error(errno, "give space back", offset, file);
+  return io_error(errno, "release space", offset, file);
 }
 
 absl::Status PosixDisk::sync(FileHandle file) {

@@ -109,8 +109,7 @@ absl::Status GateWait::wait_on_disk(absl::FunctionRef<bool()> is_met, Deadline d
   return wait_until(is_met, deadline, "the journal", [&] {
     return absl::StrCat("the journal is behind: archived is ", load_archived(words_), ", durable ",
                         load_durable(words_), ", head ", path_.head,
-                        "; try again, or look at the disk under ",
-                        session_.description.journal_root);
+                        "; try again, or check the disk under ", session_.description.journal_root);
   });
 }
 

@@ -33,9 +33,8 @@ RecordIdentity identify_records(std::string schema, std::uint32_t record_bytes,
   RecordIdentity records{.schema = std::move(schema), .record_bytes = record_bytes};
   const auto taken_for_bytes = [&records](std::string why) {
     records.note = absl::StrCat(std::move(why),
-                                ": they are taken for plain bytes; its publisher "
-                                "has to describe them rightly, or to name another "
-                                "schema");
+                                ". They are treated as plain bytes. The publisher must describe "
+                                "them correctly, or name another schema");
     records.schema = kPlainBytes;
     records.undescribed = Errc::kDamaged;
     return records;

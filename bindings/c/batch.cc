@@ -33,7 +33,8 @@ absl::Status BatchOut::check(lapwing_batch* batch) {
     return invalid("batch.rows is NULL, and rows_bytes is not 0");
   }
   if (batch->rows_max == 0 && (batch->sequences != nullptr || batch->conflated != nullptr)) {
-    return invalid("batch has a column, and rows_max does not say how many rows it holds");
+    return invalid(
+        "batch has a column, but rows_max is 0. Set it to the number of rows of the column");
   }
   return absl::OkStatus();
 }

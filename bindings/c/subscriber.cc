@@ -295,12 +295,11 @@ absl::Status check_subscriber_choices(const lapwing_subscriber_options& given) {
   }
   const bool has_value = given.start == LAPWING_START_SEQUENCE || given.start == LAPWING_START_TIME;
   if (!has_value && given.start_value != 0) {
-    return refused("start_value", given.start_value,
-                   "and start is neither that of a sequence nor of a time");
+    return refused("start_value", given.start_value, "but start is neither a sequence nor a time");
   }
   if (given.start != LAPWING_START_AFTER && given.start_position.sequence != 0) {
     return refused("start_position.sequence", given.start_position.sequence,
-                   "and start is not that of a position");
+                   "but start is not a position");
   }
   for (const auto& [field, ns] : {std::pair("reattach_ns", given.reattach_ns),
                                   std::pair("flush_timeout_ns", given.flush_timeout_ns),
@@ -313,7 +312,7 @@ absl::Status check_subscriber_choices(const lapwing_subscriber_options& given) {
       (given.conflate_interval_ns != unset.conflate_interval_ns ||
        given.conflate_keys_max != unset.conflate_keys_max)) {
     return make_error(Errc::kInvalidArgument,
-                      "options.conflate_interval_ns or conflate_keys_max is given without the flag "
+                      "options.conflate_interval_ns or conflate_keys_max is set without the flag "
                       "LAPWING_SUBSCRIBER_CONFLATE");
   }
   if (given.instruments == nullptr && given.instrument_count != 0) {

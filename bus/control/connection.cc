@@ -131,7 +131,7 @@ void ControlConnection::on_hello(const HelloFrame& hello) {
   if (hello.abi_version != kAbiVersion) {
     return server_->drop(
         *this, DropReason::kAbiMismatch, Errc::kAbiMismatch,
-        absl::StrCat("the publisher speaks ABI version ", kAbiVersion, ", the client version ",
+        absl::StrCat("the publisher uses ABI version ", kAbiVersion, ", the client version ",
                      hello.abi_version, "; install the same release of Lapwing on both sides"));
   }
   const std::uint32_t newest = std::max(hello.version, 1U);
@@ -140,7 +140,7 @@ void ControlConnection::on_hello(const HelloFrame& hello) {
   if (version < std::max(oldest, kServedVersionMin)) {
     return server_->drop(
         *this, DropReason::kAbiMismatch, Errc::kAbiMismatch,
-        absl::StrCat("the publisher speaks versions ", kServedVersionMin, " to ", kControlVersion,
+        absl::StrCat("the publisher supports versions ", kServedVersionMin, " to ", kControlVersion,
                      " of the control protocol, the client ", oldest, " to ", newest,
                      "; install the same release of Lapwing on both sides"));
   }

@@ -122,9 +122,10 @@ TEST_CASE("Where the versions have none in common, the refusal names both ranges
   server.settle();
   const auto refused = client.expect<RefusedFrame>(FrameType::kRefused);
   CHECK(refused.error == static_cast<std::uint32_t>(Errc::kAbiMismatch));
-  CHECK(get_text(refused.message) ==
-        "the publisher speaks versions 1 to 4 of the control protocol, the client 5 to 9; install "
-        "the same release of Lapwing on both sides");
+  CHECK(
+      get_text(refused.message) ==
+      "the publisher supports versions 1 to 4 of the control protocol, the client 5 to 9; install "
+      "the same release of Lapwing on both sides");
   CHECK(client.closed());
   CHECK(server.dropped(DropReason::kAbiMismatch) == 1);
 }

@@ -173,7 +173,7 @@ def subscribers():
     yield completed(furthest, "Furthest behind", "The ten subscribers that are furthest behind now, in time.",
                     [query(f"topk(10, lapwing_subscriber_delay_seconds{SUBSCRIBER})", name, True)],
                     units.Seconds, 8, 8)
-    yield lines("Delay", "How long the next record that a subscriber has to take has been published. "
+    yield lines("Delay", "Age of the next record that a subscriber must read. "
                 "LapwingSubscriberLagging fires above the line.",
                 [(f"lapwing_subscriber_delay_seconds{SUBSCRIBER}", name)], units.Seconds,
                 limit=DELAY_SECONDS)

@@ -46,7 +46,7 @@ Finding direct_io(const Machine& machine) {
   const absl::Status tried = machine.probes.direct_io(machine.journal_directory);
   if (tried.ok()) return good_finding("direct-io", "works");
   return {"direct-io", std::string(tried.message()), Verdict::kAdvice,
-          "the journal goes through the page cache: the kernel's write-back makes slow publishes",
+          "the journal goes through the page cache: the kernel's write-back slows down publishes",
           "a local disk with ext4 or xfs"};
 }
 

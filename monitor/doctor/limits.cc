@@ -55,7 +55,7 @@ Finding open_files(const Machine& machine) {
   if (*limit >= kDescriptorsMin) return good_finding("nofile", value);
   return {
       "nofile", value, Verdict::kAdvice,
-      "a publisher serves fewer than 1,024 subscribers: it takes descriptors for each",
+      "a publisher serves fewer than 1,024 subscribers: each one needs descriptors",
       absl::StrCat("ulimit -n ", kDescriptorsMin, "; of a service: LimitNOFILE=", kDescriptorsMin)};
 }
 
@@ -128,7 +128,7 @@ Finding processors_of_cgroup(const Machine& machine) {
     if (!absl::StartsWith(quota, "max")) {
       return {name, quota, Verdict::kProblem,
               "where the quota is used up every thread stops until the period ends",
-              "no quota (of a service: no CPUQuota=); give it cores instead: AllowedCPUs="};
+              "no quota (for a service: no CPUQuota=); assign cores instead: AllowedCPUs="};
     }
     folder = folder->substr(0, folder->rfind('/'));
   }

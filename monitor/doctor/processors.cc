@@ -65,7 +65,7 @@ Finding isolated(const Machine& machine) {
 Finding smt(const Machine& machine) {
   const auto active = machine.files.number(absl::StrCat(kProcessors, "/smt/active"));
   if (!active)
-    return unknown_finding("smt", "the kernel does not say whether cores share their units");
+    return unknown_finding("smt", "the kernel does not show whether cores share their units");
   if (*active == 0) return good_finding("smt", "off");
   return {"smt", "on", Verdict::kAdvice,
           "two threads share a core: a busy neighbour slows the publishing thread",

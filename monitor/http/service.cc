@@ -220,7 +220,7 @@ HttpAnswer HttpService::not_admitted(const HttpRequest& request, Admission admis
       return text_answer(403, "this server is not called that; start it with --host NAME\n");
     case Admission::kWrongOrigin:
       counts_.reject("origin");
-      return text_answer(403, "a page of another site may not ask\n");
+      return text_answer(403, "requests from pages of other sites are refused\n");
     case Admission::kTooMany:
       counts_.reject("too_many_wrong_tokens");
       return text_answer(429, "too many wrong tokens; try again in a second\n");

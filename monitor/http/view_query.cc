@@ -55,7 +55,7 @@ absl::StatusOr<ViewQuery> parse_view_query(absl::string_view target) {
     if (value == nullptr) {
       return wrong(absl::StrCat("\"", printable(std::string(pair.first)), "\" is not known"));
     }
-    if (!value->empty()) return wrong(absl::StrCat(pair.first, " is there twice"));
+    if (!value->empty()) return wrong(absl::StrCat(pair.first, " is given twice"));
     const std::optional<std::string> decoded = decode(pair.second);
     if (!decoded) return wrong(absl::StrCat("the value of ", pair.first, " is not encoded"));
     if (decoded->empty()) return wrong(absl::StrCat("the value of ", pair.first, " is empty"));

@@ -106,7 +106,7 @@ absl::StatusOr<std::size_t> record_file_head_bytes(std::span<const std::byte> pr
   constexpr char kDbnMagic[] = {'D', 'B', 'N'};
   if (prelude.size() >= sizeof kDbnMagic &&
       std::memcmp(prelude.data(), kDbnMagic, sizeof kDbnMagic) == 0) {
-    return bad_input("is a DBN file and no record file; give it as dbn:PATH");
+    return bad_input("is a DBN file, not a record file; give it as dbn:PATH");
   }
   const std::size_t magic_bytes = std::min(prelude.size(), sizeof kRecordFileMagic);
   if (std::memcmp(prelude.data(), &kRecordFileMagic, magic_bytes) != 0) {

@@ -16,7 +16,7 @@
 namespace lapwing {
 namespace {
 
-constexpr char kRepairHeals[] = "`lapwing repair` heals it, and so does the next start";
+constexpr char kRepairHeals[] = "`lapwing repair` or the next start restores it";
 constexpr char kRepairRewrites[] =
     "`lapwing repair` rebuilds it; until then joins by time are less exact";
 constexpr char kRestoreOrEnd[] =
@@ -24,7 +24,7 @@ constexpr char kRestoreOrEnd[] =
     "records segments missing at the front as removed, or else ends this journal; readers get the "
     "rest of it";
 constexpr char kRepairGoesBack[] =
-    "`lapwing repair` goes back to the sessions before it and ends their journal";
+    "`lapwing repair` keeps the sessions before it and ends their journal";
 constexpr char kRepairRebuilds[] = "`lapwing repair` rebuilds its session from the segments";
 constexpr char kRepairRestoresLength[] = "`lapwing repair` restores the length";
 constexpr char kRepairSetsAside[] = "`lapwing repair` renames it";

@@ -69,7 +69,7 @@ absl::StatusOr<Periods> Periods::of(const Rotation& rotation) {
   const bool is_by_calendar = rotation.calendar != Rotation::Calendar::kNone;
   if (rotation.every.count() < 0) {
     return make_error(Errc::kInvalidArgument,
-                      "a rotation by time needs a period above 0; give 0 for none");
+                      "the period of a rotation must not be negative; 0 means no rotation");
   }
   if (is_by_calendar && rotation.every.count() != 0) {
     return make_error(Errc::kInvalidArgument,

@@ -300,7 +300,7 @@ class Buses(harness.BusTest):
             self.assert_says(refused, str(path))
             self.assertEqual(path.lstat(), before)
             follower = self.run_to_end("tail", "tail", "--from", "start", expect=OTHER)
-            self.assert_says(follower, str(path), "left alone")
+            self.assert_says(follower, str(path), "not changed")
             if path.is_dir() and not path.is_symlink():
                 path.rmdir()
             else:

@@ -460,7 +460,7 @@ class WrongArguments(ChannelTest):
         self.refuse(USAGE, ("107",), "pipe", "--listen", f"{self.folder}/{'x' * 200}")
         with open(self.path, "w", encoding="ascii") as file:
             file.write("precious")
-        self.refuse(OTHER, (self.path, "left alone"), "pipe", "--listen", self.path)
+        self.refuse(OTHER, (self.path, "not changed"), "pipe", "--listen", self.path)
         self.refuse(OTHER, (self.path,), "pipe", "--connect", self.path)
         with open(self.path, encoding="ascii") as file:
             self.assertEqual(file.read(), "precious")
