@@ -35,7 +35,7 @@ int write_log(const std::string& bus, const std::string& path) {
   std::error_code error;
   const bool is_short = std::filesystem::file_size(path, error) < bytes;
   if (!is_short) std::filesystem::resize_file(path, bytes, error);
-  if (is_short || error) return fail(path + " cannot go on; remove it and its cursor");
+  if (is_short || error) return fail(path + " cannot be continued. Remove it and its cursor");
 
   auto subscriber =
       lapwing::Subscriber::open({.directory = bus,

@@ -74,8 +74,8 @@ class Publisher(Handle[_native.Publisher]):
         schema         a Schema or its text, from which record_bytes and schema_name follow
         schema_name    of a schema that Lapwing ships, or of records without a schema
         record_bytes   8 to 4,088; 0: as the schema has it, else 56
-        capacity       slots, a power of two; 0: what fits, up to 1,048,576
-        segment_bytes  size of a journal file; a power of two
+        capacity       slots, a power of two. 0: what fits, up to 1,048,576
+        segment_bytes  size of a journal file, a power of two.
         sync_interval  seconds between syncs of the journal; None: on request only, by flush()
         retain_bytes   journal size above which the oldest segments are removed; 0: no limit
         retain_age     seconds after which they are removed; None: never
