@@ -1,6 +1,7 @@
-// What a command says on standard error, as text or, with --log json, as an object a line; and how
-// text that is not the program's own comes there and into tables: by printable(), so that no path, name or
-// argument writes to the terminal.
+// Messages of a command on standard error, as text or, with --log json, as one object a line.
+//
+// Foreign text goes through printable() before it is written there or into tables. So no path, name
+// or argument can control the terminal.
 //
 // Thread safety: say() any thread; the others main's, before there is another one.
 #pragma once

@@ -1,14 +1,13 @@
-// Finds the channels of this machine and says where they stand, for people and monitoring.
+// Finds the channels of this machine and reads their state, for operators and monitoring.
 //
 // A channel leaves nothing in a file system; but each side keeps its sealed memory file open, and
-// /proc shows it. So whoever may look at a process (its own user, or root) can find and read them.
-// Nothing is connected to, mapped or written: it works on processes that are stopped, and none
-// notices.
+// /proc shows it. So every user who may inspect a process (its own user, or root) can find and read
+// them. It connects to nothing, and maps and writes nothing. So it also works on stopped processes, and
+// does not disturb any.
 //
-// The files are of anyone's making: headers are checked as a peer's are, and the words are numbers
-// without meaning beyond what their owner says. They are read by pread, one side after the other,
-// while both go on: differences between the sides are of no exact moment, and may be off by what
-// was under way.
+// Any process can make such files. So headers are checked like a peer's, and the counters are only
+// reported. They are read by pread, one side after the other, while both continue. Differences
+// between the sides are therefore approximate.
 //
 // Thread safety: free functions. Errors: see gather_channel_status.
 #pragma once

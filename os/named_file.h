@@ -23,9 +23,9 @@ class NamedFile {
   const std::string& path() const { return path_; }
   // Errors: those of looking, but that nothing is there.
   absl::StatusOr<bool> is_named() const;
-  // False, too, where one cannot look.
+  // False also if the name cannot be checked.
   bool still_named() const { return is_named().value_or(false); }
-  // Removes the name, if it is still this file's; a name that is gone is no error.
+  // Removes the name, if it is still this file's. A missing name is not an error.
   absl::Status unlink() const;
 
  private:

@@ -300,7 +300,7 @@ class Connection final : public UnprovenConnection,
       write(service.refusal(413, "large_body"), true);
     } else if (error.category() == http::make_error_code(http::error::bad_method).category() &&
                error != http::error::end_of_stream && error != http::error::partial_message) {
-      // What came is no HTTP; every other error is a connection that has ended.
+      // The request is not HTTP; after every other error the connection has ended.
       write(service.refusal(400, "bad_request"), true);
     }
   }

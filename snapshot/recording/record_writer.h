@@ -76,7 +76,7 @@ class RecordWriter {
   std::uint64_t bytes() const { return file_bytes_ + (encoder_ == nullptr ? staged_bytes_ : 0); }
   std::uint64_t records() const { return records_; }  // accepted since create() or resume()
   std::uint64_t records_in_file() const { return records_in_file_; }  // of those, surely readable
-  // What the first error was, without what it left of the file: for who has a commit to go back to.
+  // The first error, without a note on the rest of the file: for callers that return to a commit.
   const absl::Status& cause() const { return cause_; }
 
  private:

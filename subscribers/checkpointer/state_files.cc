@@ -101,7 +101,7 @@ pid_t holder_of(const std::string& lock_path) {
   return known ? lock.l_pid : 0;
 }
 
-// What an error of RocksDB is to us, and what to do about it.
+// The error code for an error of RocksDB, and the remedy.
 struct Failure {
   Errc code = Errc::kSystem;
   const char* remedy = "";

@@ -343,7 +343,7 @@ absl::Status RecordingFiles::finish(const RecordBatch& joined) {
   return keep(move_position(ended));
 }
 
-// Keeps the first error, and says what it leaves.
+// Keeps the first error, and adds how far the recording is complete.
 absl::Status RecordingFiles::keep(absl::Status status) {
   if (status.ok()) return status;
   const bool is_the_files = writer_ != nullptr && !writer_->cause().ok();
