@@ -81,14 +81,14 @@ TEST_CASE("A peer that does not keep to the protocol is told why, and the next o
          peer.hello.role = ChannelRole::kConsumer;
          peer.send_hello({fd.get()});
        },
-       "takes a producer"},
+       "must be a producer"},
       {"a role that does not exist",
        [](RawPeer& peer) {
          const UniqueFd fd = make_raw_file(whole(peer.header), {});
          peer.hello.role = static_cast<ChannelRole>(77);
          peer.send_hello({fd.get()});
        },
-       "is nothing known"},
+       "is an unknown role"},
       {"a descriptor that is a pipe's",
        [](RawPeer& peer) {
          int ends[2];
@@ -297,7 +297,7 @@ TEST_CASE("Two producers tell each other what they are") {
   INFO(told);
   CHECK(errc_of(told) == Errc::kRefused);
   CHECK(says(told.message(), here.path));
-  CHECK(says(told.message(), "takes a consumer"));
+  CHECK(says(told.message(), "must be a consumer"));
   check_next_is_served(here.listener);
 }
 

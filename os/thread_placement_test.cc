@@ -114,7 +114,7 @@ TEST_CASE("A processor that this process may not use is refused, with those that
   CHECK(errc_of(refused) == Errc::kInvalidArgument);
   CHECK_THAT(words(refused), Contains("--thread-cpus"));
   CHECK_THAT(words(refused), Contains("processor " + std::to_string(cpu)));
-  CHECK_THAT(words(refused), Contains("may use " + cpu_list_text(usable_cpus()) + ";"));
+  CHECK_THAT(words(refused), Contains("may only use " + cpu_list_text(usable_cpus()) + ";"));
   CHECK_FALSE(ran);
   CHECK(cpu_list_text(this_thread().cpus()) == before);
 }
@@ -127,8 +127,9 @@ TEST_CASE("What contradicts itself or would be ignored is refused, and names the
   const Case cases[] = {
       {{.nice = 20}, "threads.nice"},
       {{.nice = -21}, "threads.nice"},
-      {{.nice = 5, .policy = SchedulingPolicy::kIdle}, "idle does not go by it"},
-      {{.nice = 5, .policy = SchedulingPolicy::kFifo, .priority = 1}, "fifo does not go by it"},
+      {{.nice = 5, .policy = SchedulingPolicy::kIdle}, "the policy idle does not use it"},
+      {{.nice = 5, .policy = SchedulingPolicy::kFifo, .priority = 1},
+       "the policy fifo does not use it"},
       {{.priority = 1}, "threads.priority"},
       {{.policy = SchedulingPolicy::kBatch, .priority = 1}, "threads.priority"},
       {{.policy = SchedulingPolicy::kFifo}, "1 to 99"},

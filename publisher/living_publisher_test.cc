@@ -199,7 +199,7 @@ TEST_CASE("A lock whose directory was moved is not made again where another dire
   std::filesystem::rename(directory.file("moved"), bus);
   std::filesystem::remove(bus + "/" + kLockFileName);
   watch.look(3 * kLockWatchNs);
-  CHECK(lines.say("is made again"));
+  CHECK(lines.say("was created again"));
 }
 
 TEST_CASE("A lock that another process put in the place of ours is told, and taken when it ends") {
@@ -216,7 +216,7 @@ TEST_CASE("A lock that another process put in the place of ours is told, and tak
     std::filesystem::remove(path);
     others = ExclusiveLock::take(path, 0);
   }
-  REQUIRE(lines.come_to_say("cannot be made again: " + path + " is held by"));
+  REQUIRE(lines.come_to_say("cannot be created again: " + path + " is held by"));
   others = absl::UnavailableError("it has ended");
   CHECK(lines.come_to_say("the lock " + path + " was removed, and was created again"));
 }

@@ -206,7 +206,7 @@ TEST_CASE(
   Trace trace(bus, bus.options());
   REQUIRE(trace.until(EventKind::kCaughtUp));
   CHECK(trace.says("has failed"));
-  CHECK(trace.says("restart the publisher"));
+  CHECK(trace.says("Restart the publisher"));
 }
 
 TEST_CASE("A subscriber that is dropped comes back without a place, and misses nothing") {

@@ -298,9 +298,9 @@ TEST_CASE("a channel refuses what is another role's") {
   std::size_t count = 0;
   auto error = sized<lapwing_error>();
   CHECK(lapwing_channel_claim(duplex, 1, 0, &payload, &error) == LAPWING_ERROR_MISUSE);
-  CHECK(std::string(error.message).find("no producer") != std::string::npos);
+  CHECK(std::string(error.message).find("not a producer") != std::string::npos);
   CHECK(lapwing_channel_peek(duplex, &message, 1, 0, &count, &error) == LAPWING_ERROR_MISUSE);
-  CHECK(std::string(error.message).find("no consumer") != std::string::npos);
+  CHECK(std::string(error.message).find("not a consumer") != std::string::npos);
   CHECK(lapwing_channel_drain(duplex, 0, nullptr) == LAPWING_ERROR_MISUSE);
 }
 

@@ -137,8 +137,8 @@ TEST_CASE("A head that lies is refused with what it says") {
   lie([](RecordFileHeader& h) { h.description_bytes = 1U << 30; }, "a description of 1073741824");
   lie([](RecordFileHeader& h) { h.schema_hash = 0; }, "a description without its hash");
   lie([](RecordFileHeader& h) { h.schema_hash ^= 1; }, "is not the description whose hash is");
-  lie([](RecordFileHeader& h) { std::memset(h.schema, 'x', sizeof h.schema); }, "no name");
-  lie([](RecordFileHeader& h) { std::memset(h.schema, 0, sizeof h.schema); }, "no name");
+  lie([](RecordFileHeader& h) { std::memset(h.schema, 'x', sizeof h.schema); }, "not a name");
+  lie([](RecordFileHeader& h) { std::memset(h.schema, 0, sizeof h.schema); }, "not a name");
   lie([](RecordFileHeader& h) { set_text(h.schema, "desk.other"); }, "says records of desk.other");
   lie([](RecordFileHeader& h) { h.record_bytes = 48; }, "48 bytes, and its description");
   const std::string plain = head_of(plain_head());

@@ -206,7 +206,7 @@ absl::StatusOr<std::optional<StorePosition>> StateFiles::read_position() const {
   if (text.size() != sizeof value) {
     return make_error(Errc::kInvalidArgument,
                       absl::StrCat("the store in ", directory_,
-                                   " is of another version of Lapwing; remove that directory"));
+                                   " is of another version of Lapwing. Remove that directory"));
   }
   std::memcpy(&value, text.data(), sizeof value);
   const bool ours = value.version == kStoreVersion && get_text(value.fold) == shape_.name &&

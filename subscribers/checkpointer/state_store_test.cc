@@ -248,7 +248,7 @@ TEST_CASE("A store whose files are damaged says so, and what to do") {
   std::filesystem::resize_file(path + "/CURRENT", 3);
   const auto refused = StateStore::open(path, small_shape());
   CHECK(errc_of(refused.status()) == Errc::kDamaged);
-  CHECK(refused.status().message().find("remove that directory") != absl::string_view::npos);
+  CHECK(refused.status().message().find("Remove that directory") != absl::string_view::npos);
 }
 
 TEST_CASE("What is not there is looked up without reading the same filters again and again") {

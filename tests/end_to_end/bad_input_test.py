@@ -133,7 +133,7 @@ class Feeds(harness.BusTest):
         content = bytearray(harness.decoded(harness.feed_file("mbo", SNAPSHOT)))
         content[24:26] = (20).to_bytes(2, "little")
         path = self.write("unknown.dbn", bytes(content))
-        self.refuse(f"dbn:{path}", USAGE, "schema unknown (20)", "does not know")
+        self.refuse(f"dbn:{path}", USAGE, "schema unknown (20)", "does not support")
 
     def test_a_schema_is_chosen_of_what_has_it(self):
         path = self.write("mbo.dbn", harness.decoded(harness.feed_file("mbo", SNAPSHOT)))

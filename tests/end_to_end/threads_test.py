@@ -118,7 +118,7 @@ class Threads(harness.BusTest):
         self.assertIn("--thread-policy", self.refused("--thread-policy", "fast"))
         self.assertIn("--thread-priority", self.refused("--thread-priority", 5))
         self.assertIn("1 to 99", self.refused("--thread-policy", "rr"))
-        self.assertIn("leave one of them out", self.refused("--thread-policy", "idle",
+        self.assertIn("Remove one of them", self.refused("--thread-policy", "idle",
                                                             "--thread-nice", 5))
 
     @unittest.skipUnless(os.geteuid() == 0, "SKIPPED: needs root, to become another user")
