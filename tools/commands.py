@@ -92,7 +92,7 @@ def options_of(lines):
     """The options of a list: a name that is too long for its column has its text in the next line."""
     lines = [line.encode() for line in lines]  # the program counts bytes, not characters
     options = []
-    for line, after in zip(lines, [*lines[1:], b"--"]):
+    for line, after in zip(lines, [*lines[1:], b"--"], strict=True):
         if line.startswith(b" " * NAME_BYTES):
             options[-1][1] += line.decode().strip()
         elif after.startswith(b" " * NAME_BYTES):

@@ -26,7 +26,7 @@ class Page(unittest.TestCase):
         sections = re.split(r"^## ", commands.page_of(harness.program()), flags=re.M)[1:]
         self.assertEqual(tuple(section.split("\n")[0] for section in sections), ("All commands", *COMMANDS))
         common = set(commands.COMMON)
-        for command, section in zip(COMMANDS, sections[1:]):
+        for command, section in zip(COMMANDS, sections[1:], strict=True):
             rows = set(re.findall(r"^\| `(?:-\w, )?(--[a-z-]+)", section, re.M))
             self.assertEqual(rows, options_of(help_of(command)) - common, command)
 
