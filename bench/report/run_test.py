@@ -216,7 +216,7 @@ class RunTest(unittest.TestCase):
 
     def again(self):
         printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
+        with mock.patch.object(gallery, "ENDING", "svg"), contextlib.redirect_stdout(printed):
             return run.main(["--again", str(self.folder / "out")]), printed.getvalue()
 
     def test_the_names_are_all_that_is_listed(self):
