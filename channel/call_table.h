@@ -38,7 +38,7 @@ class CallTable {
   CallTable(std::uint32_t window, bool keeps_late);
 
   bool has_free_place() const { return !free_.empty(); }
-  // True: every place holds a reply that nobody has taken, so waiting frees none.
+  // True: every place holds a reply that was not taken, so waiting frees none.
   bool only_untaken() const { return done_.size() == places_.size(); }
   // A call that is about to be sent; there is a free place.
   CallId reserve();

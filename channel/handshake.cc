@@ -363,7 +363,7 @@ absl::StatusOr<std::unique_ptr<ChannelSide>> answer_hello(ForeignSocket fd,
     refuse(fd.get(), why);
     return why;
   };
-  bool was_too_slow = false;  // nobody says that to a listener
+  bool was_too_slow = false;  // peers do not send this to a listener
   absl::StatusOr<Greeting> greeting =
       await_hello(fd.get(), FrameType::kChannelHello, name, 0, was_too_slow);
   if (errc_of(greeting.status()) == Errc::kTimedOut) {

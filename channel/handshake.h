@@ -38,7 +38,7 @@ inline constexpr std::uint64_t kPauseNs = 100'000'000;
 
 // Connects as `role` and waits for the answer until deadline_ns. Looks for the listener first, and
 // makes this side's memory only where there is one.
-// Errors: kNoBus (nothing at `path`), kPeerGone (nobody listens there, or it ended meanwhile),
+// Errors: kNoBus (nothing at `path`), kPeerGone (no process listens there, or it ended),
 // kRefused, kTimedOut, kNotPermitted (another user listens), kProtocol, and those of OwnMemory.
 absl::StatusOr<std::unique_ptr<ChannelSide>> connect_channel(const std::string& path,
                                                              ChannelRole role,

@@ -137,7 +137,7 @@ absl::StatusOr<std::uint64_t> checked_size(int fd, const std::string& peer) {
     return bad_file(peer, absl::StrCat("has ", bytes, " bytes, which is not a valid size"));
   }
   if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY) return bad_file(peer, "cannot be read");
-  // A hole would be filled by whoever reads it, and may end that process when memory is short. To
+  // A process that reads a hole fills it, and may be killed for it when memory is short. To
   // count the blocks is not enough: they may lie beyond the end.
   if (lseek(fd, 0, SEEK_HOLE) < found.st_size) return bad_file(peer, "is not allocated in full");
   return bytes;

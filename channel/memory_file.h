@@ -2,7 +2,7 @@
 // which is only read.
 //
 // A file is allocated and populated in full and sealed before its descriptor can reach anyone, so
-// that the other side can neither map it writable nor shrink it under a reader, and nobody meets a
+// that the other side can neither map it writable nor shrink it under a reader, and no side meets a
 // SIGBUS. What comes from the peer is checked before it is mapped, and its header is copied once.
 //
 // Thread safety: const members, any thread. Owns mapping and descriptor.

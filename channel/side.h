@@ -109,8 +109,8 @@ class ChannelSide final : public ChannelCore, public WaitSource {
   // consumer's position away from it, and finds room for few messages.
   void let_consumer_ahead(std::uint64_t messages);
 
-  // A look that stops before it has seen everything says so: nobody sleeps on its answer, and
-  // nobody takes it for the last word of a peer that has ended.
+  // A poll that stops before it has seen everything reports that. Then no call sleeps on its answer,
+  // or takes it for the end of what a dead peer had sent.
   void look_left_more(bool more) { more_to_see_ = more; }
   // For an event loop: says that this side sleeps and looks once more. True: nothing has come, and
   // fd() becomes readable as soon as something may have. False: `look` would succeed, has not seen

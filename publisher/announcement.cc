@@ -19,7 +19,7 @@
 namespace lapwing {
 namespace {
 
-// Of other buses of this user: nobody can find them again, and nobody else would remove them.
+// Those of this user's other buses. No process can find them again, so no other would remove them.
 void remove_orphans(const std::string& folder) {
   const absl::StatusOr<std::vector<std::string>> names = PosixDisk().list(folder);
   if (!names.ok()) return;  // a later start may

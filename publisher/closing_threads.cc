@@ -15,7 +15,7 @@ namespace lapwing {
 namespace {
 
 struct Pending {
-  // A forked child has none of the threads, and nobody who would let the mutex go.
+  // A forked child has none of the threads, so no thread would release the mutex.
   void on_child() noexcept {
     std::construct_at(&mutex);
     std::construct_at(&none);
@@ -25,7 +25,7 @@ struct Pending {
   std::mutex mutex;
   std::condition_variable none;
   int threads = 0;       // under the mutex
-  bool exiting = false;  // under the mutex: nobody waits for a thread any more
+  bool exiting = false;  // under the mutex: no call waits for a thread any more
   ForkWatch fork{*this, "close"};
 };
 

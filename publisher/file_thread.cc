@@ -121,7 +121,7 @@ void FileThread::tell() {
   store_durable(*words_, archiver_->durable());
   const JournalCondition condition = archiver_->condition();
   if (condition.state != state_told_) tell_condition(condition);
-  // After the condition: whoever finds records that left the ring unarchived finds the reason too.
+  // After the condition: a reader that finds records gone from the ring unarchived finds the reason.
   if (!gate_.ended()) gate_.raise(archiver_->limit());
   if (archiver_->durable() != durable_told_ || archiver_->oldest() != oldest_told_) {
     durable_told_ = archiver_->durable();

@@ -34,7 +34,7 @@ inline constexpr std::uint64_t kSleepNsMax = 1'000'000'000;
 
 class FileThread {
  public:
-  // Who asks for a flush. Each has a word of its own: a word has one writer.
+  // The threads that request a flush. Each writes its own word, because a word has one writer.
   enum class Asker : std::size_t { kPublishingThread, kServiceThread };
 
   struct Hooks {

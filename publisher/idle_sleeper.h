@@ -39,7 +39,7 @@ class IdleSleeper {
   void signal() const { signal_eventfd(fd_.get()); }
   void drain() const { drain_eventfd(fd_.get()); }
 
-  // F1 to F3. True if it is safe to sleep on fd(): head is still `seen`, and whoever moves it will
+  // F1 to F3. True if it is safe to sleep on fd(): head is still `seen`, and the thread that moves it will
   // signal.
   bool prepare_to_sleep(const RingWords& words, Sequence seen) {
     attention_->raise(bit_);
@@ -48,7 +48,7 @@ class IdleSleeper {
     attention_->lower(bit_);
     return false;
   }
-  // Makes the publish path attend after its next record, whoever sleeps or does not.
+  // Makes the publish path attend after its next record, whether or not a thread sleeps.
   void demand_attention() { attention_->raise(bit_); }
   void wake_up() { attention_->lower(bit_); }
 

@@ -1,5 +1,5 @@
 // Sees to it that a publisher's lock files keep their names: somebody may clean them away, and
-// whoever starts next would find no lock.
+// the next start would find no lock.
 //
 // It is a second line: a starter also asks the socket, the ring and `sessions`, which are locked
 // themselves (session_start.cc). But a lock file that is gone should be there again, and its owner

@@ -127,7 +127,7 @@ absl::StatusOr<Publisher> Publisher::open(PublisherOptions options, Deadline dea
   return open_with_seams(std::move(set_up));
 }
 
-// What the library may do with a Publisher, and nobody else.
+// What only the library may do with a Publisher.
 struct PublisherAccess {
   static absl::StatusOr<Publisher> open(StartedSession session) {
     const std::shared_ptr<Publisher::State> state(
@@ -173,8 +173,8 @@ void Publisher::leave() {
   if (state_->closer.leave()) State::close_in_thread(state_);
 }
 
-// The hot path. Whatever is cold or needs a call stands in tail position, so that the compiler keeps
-// the stack out of it: a publish waits for its stores, and what is pushed is stored.
+// The hot path. Cold parts and calls are in tail position, so the compiler needs no stack here. A
+// publish waits for its stores, and each push is a store.
 [[gnu::always_inline]] inline Sequence Publisher::State::publish(std::span<const std::byte> record,
                                                                  Deadline deadline) {
   // What is shorter would be published with the memory behind it.
@@ -191,7 +191,7 @@ void Publisher::leave() {
   return publish_by_call(n, record.data());
 }
 
-// Two of it: a caller without a deadline passes none.
+// Two overloads, so that a caller without a deadline passes no argument for it.
 Sequence Publisher::publish_bytes(std::span<const std::byte> record) {
   return state_->publish(record, Deadline::never());
 }

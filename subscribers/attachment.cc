@@ -153,7 +153,7 @@ absl::StatusOr<Attachment> Attachment::to_discarded(const Attachment& newest,
   return attachment;
 }
 
-// Of what is left, by whoever is trusted most: the session log, the ring, bus.json itself.
+// From the most trusted source that is left: the session log, the ring, then bus.json itself.
 std::uint64_t Attachment::described_hash(const BusDescription& bus) const {
   if (journal_ != nullptr) return journal_->sessions().find(session_id_)->begin.schema_hash;
   if (map_ != nullptr) return map_->header().schema_hash;
@@ -257,7 +257,7 @@ void Attachment::take_place(ControlClient control) {
 void Attachment::hang_up() {
   has_publisher_ = false;
   control_.reset();
-  // What cannot be read now is read again, and told, by whoever attaches next.
+  // The next attachment reads again what cannot be read now, and reports it.
   if (journal_) journal_->refresh().IgnoreError();
 }
 

@@ -41,7 +41,7 @@ void BusSearch::stop() {
 BusSearch::Found BusSearch::step(std::uint64_t now_ns) {
   if (!ends_ns_) ends_ns_ = after_ns(now_ns, reattach_ns_);
   Found found = greeting_ ? greet(now_ns) : look(now_ns);
-  // Who was there before and does not answer any more is gone rather than slow.
+  // A publisher that answered before and no longer does is gone rather than slow.
   if (left_ && errc_of(found.status()) == Errc::kTimedOut) return give_up(found.status());
   return found;
 }

@@ -1,7 +1,7 @@
 // Looks for a session to attach to, a step at a time: a publisher that answers, or what one has
 // left.
 //
-//   looking   every kSearchIntervalNs: connect and say Hello; nobody there: look at bus.json
+//   looking   every kSearchIntervalNs: connect and send Hello; no answer: read bus.json
 //   greeting  Hello is sent, Welcome is awaited, at most until the greeting's deadline
 //
 // What a dead session left is taken at once if bus.json says that it was closed, otherwise after
@@ -61,7 +61,7 @@ class BusSearch {
   // nothing; where one was left, that is kPublisherGone.
   absl::StatusOr<std::optional<Attachment>> step(std::uint64_t now_ns);
 
-  // The last attempt found nobody, or nobody any more, to talk to.
+  // The last attempt found no publisher, or lost the one that it had found.
   bool unanswered() const { return !greeting_ && !unanswered_.ok(); }
   // After a step: ok, or why the search is given up: kNoBus; kPublisherGone where one was left.
   absl::Status given_up(std::uint64_t now_ns) const;
@@ -102,7 +102,7 @@ class BusSearch {
   std::optional<LeftSession> left_;     // none: it is the first search
   Id128 known_;                         // session that was read to its end …
   bool known_closed_ = false;           // … and it was a close
-  Id128 remains_;                       // session in bus.json that nobody answers for …
+  Id128 remains_;                       // session in bus.json without a publisher that answers …
   std::uint64_t remains_since_ns_ = 0;  // … since then
 };
 

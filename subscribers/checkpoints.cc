@@ -37,7 +37,7 @@ struct CheckpointPlace {
   CheckpointJudge judge;
 };
 
-// The one way to a file that a user opens: whoever put it there is checked first.
+// Every file that a user opens is opened here, after a check of its owner.
 absl::StatusOr<CheckpointPlace> find_place(const CheckpointOptions& options) {
   if (absl::Status valid = check_fold_choice(options.fold, options.own_fold); !valid.ok()) {
     return valid;

@@ -45,7 +45,7 @@ absl::StatusOr<CursorContents> read_cursor(Disk& disk, const std::string& path);
 class CursorFile {
  public:
   // Makes the file, 0600, if there is none; the caller's lock keeps other processes from doing the
-  // same. Takes the file's own lock besides, which nobody can remove.
+  // same. Also takes a lock on the file itself, which no process can remove.
   // Errors: those of read_cursor; kInUse (another process commits to it), kNoSpace.
   static absl::StatusOr<CursorFile> open(Disk& disk, const std::string& path);
 

@@ -32,7 +32,7 @@ class Distance {
     if (std::exchange(due_, false)) [[unlikely]]
       fall_behind(pauses_);
   }
-  // Time has passed: whoever comes next need not pause.
+  // Time has passed: the next read need not pause.
   void time_has_passed() { due_ = false; }
 
   // The next keep() makes these.

@@ -17,12 +17,12 @@ namespace lapwing {
 
 struct RecordIdentity {
   // "bytes", too, where the bus says more than its records can be: `note` then says what, and is
-  // empty otherwise. So whoever takes records apart by their schema's name or by their description
+  // empty otherwise. So code that interprets records by their schema's name or description
   // stays within them.
   std::string schema = {};
   std::string note = {};
   std::uint32_t record_bytes = 0;
-  // Of `record_bytes` and named `schema`; null: nobody has described them.
+  // Of `record_bytes` and named `schema`; null: they have no description.
   std::shared_ptr<const Schema> description = {};
   // Why a description that there should be is missing: kDamaged, kUnsupported, kNotPermitted …
   Errc undescribed = Errc::kOk;

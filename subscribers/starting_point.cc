@@ -10,13 +10,13 @@
 namespace lapwing {
 namespace {
 
-// `lapwing repair` writes such a session if `sessions` of a journal was lost. It stands for all
+// `lapwing repair` writes such a session if `sessions` of a journal was lost. It represents all
 // sessions that the journal had.
 bool is_rebuilt(const SessionRecord& session) {
   return session.end && session.end->how == SessionEnd::kFailed && !session.begin.has_ring;
 }
 
-// The session of that id, or the one that stands for it; null if the journal lists neither.
+// The session of that id, or the one that represents it; null if the journal lists neither.
 const SessionRecord* find_session(const Attachment& attachment, const Id128& session_id) {
   const SessionLog& log = attachment.journal()->sessions();
   if (const SessionRecord* const session = log.find(session_id)) return session;

@@ -1,4 +1,4 @@
-// What the library may do with a Subscriber, and nobody else.
+// What only the library may do with a Subscriber.
 #pragma once
 
 #include "absl/status/statusor.h"

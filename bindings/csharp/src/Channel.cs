@@ -191,7 +191,7 @@ namespace Lapwing
         }
 
         /// <summary>
-        /// For an event loop. True: nothing has arrived (of a producer: there is no room for `bytes`), and Descriptor()
+        /// For an event loop. True: nothing has arrived or, for a producer, `bytes` do not fit. Descriptor()
         /// becomes readable when that may have changed. The request is valid until the next call. False: try at once.
         /// </summary>
         public bool Arm(int bytes = 0)

@@ -123,8 +123,8 @@ export abstract class Channel extends Handle {
   }
 
   /**
-   * True: nothing has arrived (of a producer: there is no room for `bytes`), and `fd` becomes
-   * readable when that may have changed. The request is valid until the next call. False: try at
+   * True: nothing has arrived or, for a producer, `bytes` do not fit. `fd` becomes readable when
+   * that may have changed. The request is valid until the next call. False: try at
    * once.
    */
   arm(bytes = 0): boolean {
