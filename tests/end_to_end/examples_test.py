@@ -227,7 +227,7 @@ class Examples(harness.ProgramTest):
         os.truncate(log, size - 1)
         refused = self.example("logger", bus, log)
         self.assertEqual(refused.wait(), 1)
-        self.assertIn("cannot go on", refused.err())
+        self.assertIn("cannot be continued", refused.err())
         self.assertEqual(log.stat().st_size, size - 1, "it is not filled with zeros")
 
     def test_screen(self):
