@@ -201,6 +201,7 @@ TEST_CASE("What cannot be done is named") {
   machine.machine.probes = {refuse, refuse, [&](const std::string&) { return refuse(); }};
   CHECK(machine.faults() == std::vector<std::string>{"io_uring", "membarrier", "direct-io"});
   CHECK(machine.finding("io_uring").value == "not here");
+  CHECK(machine.finding("membarrier").verdict == Verdict::kProblem);
   CHECK(machine.finding("io_uring").remedy.find("seccomp") != std::string::npos);
   machine.write("proc/sys/kernel/io_uring_disabled", "2");
   CHECK(machine.finding("io_uring").remedy == "sysctl kernel.io_uring_disabled=0");

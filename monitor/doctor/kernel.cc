@@ -49,8 +49,8 @@ Finding uring(const Machine& machine) {
 Finding membarrier(const Machine& machine) {
   const absl::Status tried = machine.probes.membarrier();
   if (tried.ok()) return good_finding("membarrier", "works");
-  return {"membarrier", std::string(tried.message()), Verdict::kAdvice,
-          "a channel pays for a fence with each message",
+  return {"membarrier", std::string(tried.message()), Verdict::kProblem,
+          "no publisher can be opened, and a channel pays for a fence with each message",
           "allow membarrier in the container's seccomp profile"};
 }
 
