@@ -115,6 +115,36 @@ check "the program of README.md" in_an_empty_folder
 linked_without_rocksdb() { ! ldd "$work/found/subscribe" | grep rocksdb; }
 check "a program of lapwing::lapwing is linked without RocksDB" linked_without_rocksdb
 
+# Tutorial 2, up to its Python half: the files and the commands of the page.
+tutorial=$root/docs/tutorial/2-your-own-records.md
+block_of() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/d;p}" "$tutorial"; }
+mkdir "$work/tutorial"
+block_of cpp >"$work/tutorial/quotes.cc"
+block_of cmake >"$work/tutorial/CMakeLists.txt"
+in_tutorial() { (cd "$work/tutorial" && HOME=$work bash -ec "$1"); }  # the page installs into $HOME/lapwing
+ln -s "$prefix" "$work/lapwing"
+commands=$(grep -E '^    (cmake -S|cmake --build build$|build/quotes|lapwing (info|tail))' "$tutorial")
+its_command() { sed -n "$1p" <<<"$commands"; }
+check "tutorial 2: configure" in_tutorial "$(its_command 1) ${launcher[*]}"
+check "tutorial 2: build" in_tutorial "$(its_command 2)"
+check "tutorial 2: publish" in_tutorial "$(its_command 3)"
+reads_what_it_shows() {
+  in_tutorial "$(its_command 4)" >"$work/tutorial/read" &&
+    diff "$work/tutorial/read" <(sed -n '/^    event session$/,/^    event closed$/s/^    //p' "$tutorial")
+}
+check "tutorial 2: read" reads_what_it_shows
+tools_read_the_description() {
+  in_tutorial "PATH=$prefix/bin:\$PATH; $(its_command 5); $(its_command 6)" >"$work/tutorial/tail" &&
+    grep -E '^ +2  time=2[^ ]+Z instrument=2 size=100 price=4501$' "$work/tutorial/tail"
+}
+check "tutorial 2: info and tail" tools_read_the_description
+refuses_another_description() {
+  sed -i 's/\bsize\b/quantity/' "$work/tutorial/quotes.cc"
+  in_tutorial "$(its_command 7)" && ! in_tutorial "$(its_command 8)" 2>"$work/tutorial/refusal" &&
+    grep quantity "$work/tutorial/refusal"
+}
+check "tutorial 2: another description is refused" refuses_another_description
+
 # Not optimised, and with assertions.
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name lapwing-cpp.pc)")
 export PKG_CONFIG_PATH
@@ -147,4 +177,4 @@ must cmake --build "$fetched" --parallel "$jobs"
 run_all FetchContent "$fetched"
 
 echo "$passed passed, $failed failed, 0 skipped"
-[[ $failed == 0 && $passed == 15 ]]
+[[ $failed == 0 && $passed == 21 ]]
