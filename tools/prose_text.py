@@ -47,7 +47,8 @@ class Block:
     kind: str  # document, header, help, message, package, comment, string or test
     form: str  # text, heading or cell
     numbers: list  # the line number of each line of `text`
-    text: str
+    text: str  # without markup
+    source: str
 
     def line_at(self, offset):
         return self.numbers[self.text.count("\n", 0, offset)]
@@ -83,9 +84,10 @@ def paragraphs(kind, lines, code_indent):
 
     def flush():
         nonlocal block, form
-        text = masked("\n".join(line for _, line in block))
+        source = "\n".join(line for _, line in block)
+        text = masked(source)
         if re.search(r"[A-Za-z]{2}", text):
-            yield Block(kind, form, [number for number, _ in block], text)
+            yield Block(kind, form, [number for number, _ in block], text, source)
         block, form = [], "text"
 
     for number, line in lines:
