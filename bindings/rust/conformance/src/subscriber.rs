@@ -205,6 +205,6 @@ fn is_readable(fd: i32, step: &Step) -> Result<bool, Failure> {
         false => step.number_or("timeout_ms", 0)?,
     };
     let mut polled = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-    // SAFETY: one pollfd.
+    // SAFETY: `polled` is one pollfd.
     Ok(unsafe { libc::poll(&mut polled, 1, timeout_ms) } == 1)
 }

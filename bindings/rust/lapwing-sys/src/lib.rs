@@ -93,14 +93,14 @@ fn open(name: &OsStr) -> Result<Lapwing, LoadError> {
     // SAFETY: the initialisers of liblapwing have no precondition.
     let library = unsafe { libloading::Library::new(OsString::from(name)) }.map_err(failed)?;
     check_abi(&library, &shown)?;
-    // SAFETY: as it has the ABI of bindings.rs, its functions are of these types.
+    // SAFETY: the library has the ABI of bindings.rs, so its functions have these types.
     unsafe { Lapwing::from_library(library) }.map_err(failed)
 }
 
 fn check_abi(library: &libloading::Library, shown: &str) -> Result<(), LoadError> {
     type Version = unsafe extern "C" fn(*mut u32) -> *const c_char;
     let mut abi = 0;
-    // SAFETY: every version of lapwing.h declares lapwing_version so; what it returns is static.
+    // SAFETY: every version of lapwing.h declares lapwing_version so, and the returned string is static.
     let release = unsafe {
         let version = library.get::<Version>(b"lapwing_version\0").map_err(|_| {
             LoadError::not_found(format!("{shown} has no lapwing_version: it is not Lapwing"))
