@@ -1,11 +1,11 @@
-//! A child that this process forks cannot use its handles, and can drop them.
+//! Tests that a forked child cannot use the handles of this process, but can drop them.
 
 use lapwing::{
     Batch, Code, Consumer, Listener, Producer, Publisher, PublisherOptions, Subscriber,
     SubscriberOptions, FOREVER, NOW,
 };
 
-/// Exit code of a child that runs `work` with what the parent has.
+/// The exit code of a forked child that runs `work`.
 fn exit_code_of_child(work: impl FnOnce() -> i32) -> i32 {
     // SAFETY: the child only uses its own memory, and exits without returning.
     unsafe {

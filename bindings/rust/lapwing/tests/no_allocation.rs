@@ -1,4 +1,4 @@
-//! A read of a batch or of one record and a publish allocate nothing.
+//! Tests that reads of a batch or of one record, and publishing, do not allocate.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
