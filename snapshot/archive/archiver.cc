@@ -18,7 +18,7 @@
 namespace lapwing {
 namespace {
 
-// Whose request a completion belongs to.
+// Tag bases that identify the part whose request has completed.
 constexpr std::uint64_t kWriterTags = std::uint64_t{1} << 32;
 constexpr std::uint64_t kCycleTags = std::uint64_t{2} << 32;
 constexpr std::uint64_t kPoolTags = std::uint64_t{3} << 32;
@@ -28,9 +28,9 @@ static_assert(kSegmentSlotBytesMax / kPageBytes * sizeof(SumEntry) * kOpenSegmen
               kSumMemoryBytesMax);
 
 constexpr std::uint64_t kRateWindowNs = 100'000'000;
-constexpr std::uint64_t kWaitNs = 100'000'000;  // one wait while starting and ending
+constexpr std::uint64_t kWaitNs = 100'000'000;  // one wait during a start or an end
 
-// Records a second, by windows of kRateWindowNs; rises at once, falls by a quarter per window.
+// Records per second, by windows of kRateWindowNs. Rises at once, falls by a quarter per window.
 class RateMeter {
  public:
   void observe(Sequence head, std::uint64_t now_ns) {
@@ -130,17 +130,17 @@ struct Archiver::State {
   SegmentRetention retention;
   RateMeter rate;
 
-  // As the owner last said.
+  // As of the owner's last call.
   Sequence head = 0;
   std::uint64_t now_ns = 0;
   std::uint64_t wall_ns = 0;
 
   Sequence reserved_through = 0;
-  Sequence present_through = 0;  // end of the segments that were there at the start
+  Sequence present_through = 0;  // end of the segments that existed at the start
   bool closing = false;
-  std::uint64_t stalled_ns = 0;  // at the start and the end: waited without a completion
+  std::uint64_t stalled_ns = 0;  // at the start and the end: waiting time without a completion
 
-  std::uint64_t names_due_ns = 0;  // when the names of open files are looked at next
+  std::uint64_t names_due_ns = 0;  // when the names of open files are checked next
   bool noted_index = false, noted_retention = false, noted_session_log = false,
        noted_retention_file = false;
 
@@ -195,8 +195,8 @@ absl::Status Archiver::State::open() {
   return reserve();
 }
 
-// The first segment must exist, so it is made before the segments ahead, which could take its
-// space. If one of those fails, it is tried again later.
+// The first segment must exist, so it is prepared before the segments ahead, which could take its
+// space. If one of those fails, it is retried later.
 absl::Status Archiver::State::prepare_first_segments() {
   const std::uint64_t first = options.journal.geometry.segment_of(options.first);
   absl::Status status = prepare_through(first);
@@ -226,7 +226,7 @@ std::uint64_t Archiver::step(Sequence head, std::uint64_t now_ns, std::uint64_t 
   } else if (!was_good && !state.end_tried) {
     state.record_failure();
   }
-  // A failure met now is recorded in the next turn: before it the owner shows it.
+  // A failure in this turn is recorded in the next turn, so that the owner can publish it first.
   if (was_good != state.good()) return now_ns;
   const std::uint64_t next_ns = state.next_turn_ns();
   if (state.queue.in_flight() == 0) return next_ns;
@@ -256,12 +256,12 @@ void Archiver::State::turn() {
   note_troubles();
 }
 
-// Whether the open files are still the ones that the next start will find.
+// Checks that the open files are still those that the next start will find.
 absl::Status Archiver::State::check_names() {
   names_due_ns = now_ns + kNamesCheckNs;
   pool.check_names(writer.submitted());
   if (!pool.failure().ok()) return pool.failure();
-  // Locks again, because a reader's lock may have prevented it before (os/file_lock.h).
+  // Locks them again, because a reader's lock may have prevented that before (os/file_lock.h).
   for (const FileHandle file : sessions.held_files()) {
     options.journal.disk->lock(file, 0).IgnoreError();
   }
@@ -288,7 +288,7 @@ absl::Status Archiver::State::check_names() {
   return absl::OkStatus();
 }
 
-// What ends no journal is said once.
+// Logs each trouble that does not end the journal once.
 void Archiver::State::note_troubles() {
   if (cycle.index_failures() > 0) {
     note(noted_index, absl::StrCat("the time index has a hole: ", cycle.index_failure().message(),
@@ -309,11 +309,11 @@ void Archiver::State::log(LogEvent event, std::string message) const {
   options.log(log_entry(event, std::move(message), {{"path", options.journal.directory}}));
 }
 
-// Hands to the kernel what is queued and takes what has completed. Returns how much that was.
+// Passes queued requests to the kernel and takes completions. Returns the number of completions.
 std::size_t Archiver::State::collect(std::uint64_t wait_ns) {
   const std::size_t count = queue.reap(completions, wait_ns);
   for (const WriteCompletion& completion : std::span(completions).first(count)) {
-    if (!good()) break;  // nothing that completes after a failure counts
+    if (!good()) break;  // ignore completions after a failure
     if (completion.tag >= kRetentionTags) {
       retention.complete(completion.tag, completion.result);
     } else if (completion.tag >= kPoolTags) {
@@ -337,7 +337,7 @@ SegmentDemand Archiver::State::demand() const {
   const std::uint64_t first = geometry.segment_of(writer.submitted() + 1);
   const std::uint64_t ahead = std::max(
       kSegmentsAheadMin, rate.records_in(kSegmentSecondsAhead) / geometry.segment_slots + 1);
-  // At the end nothing is prepared that no record will reach.
+  // During a close, do not prepare segments that no record will reach.
   const std::uint64_t last = closing ? geometry.segment_of(std::max(head, options.first))
                                      : first + std::min<std::uint64_t>(ahead, pool.size() / 2);
   const auto needed = closing ? first : writer.missing_segment();
@@ -353,7 +353,7 @@ absl::Status Archiver::State::reserve_if_low() {
   const Sequence left = reserved_through - std::min(reserved_through, head);
   if (closing && head <= reserved_through) return absl::OkStatus();
   if (left > reservation_step() / 2) return absl::OkStatus();
-  collect(0);  // what is queued goes on while this thread syncs
+  collect(0);  // queued requests continue while this thread syncs
   return reserve();
 }
 
@@ -380,8 +380,8 @@ void Archiver::State::fail(JournalState state, const absl::Status& why) {
                                                     "session begins a new one"));
 }
 
-// The end is recorded before anything goes beyond the reservation: after a power cut the next start
-// would otherwise continue after the reservation, with sequences that subscribers have already
+// Records the end before any sequence beyond the reservation is used. Otherwise, after a power cut,
+// the next start would continue after the reservation, with sequences that subscribers have already
 // seen.
 void Archiver::State::record_failure() {
   end_tried = true;
@@ -394,7 +394,7 @@ void Archiver::State::record_failure() {
   log(LogEvent::kJournalFailed, std::string(failure.message()));
 }
 
-// Lets later readers report the records that the journal lacks as lost.
+// Lets later readers report as lost the records that the journal lacks.
 void Archiver::State::record_published() {
   const absl::Status recorded = retention.record_published(head);
   if (recorded.ok()) return;
@@ -420,7 +420,7 @@ std::string Archiver::State::stall_report() const {
                       " s. The process cannot end before it does. Check the disk (dmesg)");
 }
 
-// Everything up to head durable, the indexes too, and nothing in flight.
+// Makes everything up to head durable, and the indexes too, and waits until nothing is in flight.
 void Archiver::State::finish() {
   schedule.request_flush(head);
   absl::Status status;
@@ -442,14 +442,14 @@ void Archiver::State::finish() {
   give_back_unused(head >= options.first ? head : present_through);
 }
 
-// Removes segments beyond `last`, and gives back the space behind `last` in its own segment.
+// Removes segments beyond `last`, and releases the space after `last` in its own segment.
 void Archiver::State::give_back_unused(Sequence last) {
   note_if_failed(pool.discard_beyond(last), "an unused segment stays behind");
   note_if_failed(pool.release_beyond(last),
                  "the last segment keeps the space that it has reserved");
 }
 
-// Of what the end leaves for the next start.
+// Logs a failure to clean up during the close. The next start uses the leftover.
 void Archiver::State::note_if_failed(const absl::Status& status, const char* what) {
   if (status.ok()) return;
   log(LogEvent::kJournalTrouble,
