@@ -24,7 +24,7 @@ PACKAGES = re.compile(
 TOKEN = re.compile(
     r'(?P<comment>//[^\n]*|/\*.*?\*/)|"""(?:.*?)"""|r(?P<h>#*)".*?"(?P=h)|"(?:\\.|[^"\\\n])*"'
     r"|'(?:\\[^\n]{1,8}?|[^'\\\n])'", re.S)
-SCRIPT_TOKEN = re.compile(  # of SCRIPTS
+SCRIPT_TOKEN = re.compile(  # for SCRIPTS
     r"(?P<comment>//[^\n]*|/\*.*?\*/)|`[^`]*`|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
 MESSAGE_CALL = re.compile(r"\b(make_error|system_error|log_entry|LogEntry|log_?|say|fail)\s*[({]")
 ESCAPES = {"n": "\n", "t": " "}
