@@ -1,7 +1,8 @@
 // Chooses the journal and the sequence at which a subscriber joins, or continues after a session.
 //
-// `sessions` lists journals in the order in which publishers began them (docs/explanation/joining.md, "When
-// the journal changes"). A subscriber reads from some journal to the newest one, each to its end.
+// `sessions` lists journals in the order in which publishers began them
+// (docs/explanation/joining.md, "When the journal changes"). A subscriber reads from some journal
+// to the newest one, each to its end.
 //
 // Thread safety: free functions over what the caller owns.
 #pragma once

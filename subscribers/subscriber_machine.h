@@ -27,7 +27,8 @@
 // subscriber that is still in the journal stays there until the ring holds its next record.
 //
 // The end of a session. A closed socket, a silent heartbeat or the ring's `closed` only end the
-// watch (publisher_watch.h). The ring is read once more after that; the first empty read is the end.
+// watch (publisher_watch.h). The ring is read once more after that; the first empty read is the
+// end.
 //
 // Discarded journals. After each search, choose_discarded() (starting_point.h) returns the one to
 // read first, if any. It is an attachment without ring and publisher. At its end the search starts

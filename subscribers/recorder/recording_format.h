@@ -52,8 +52,8 @@ class RecordingFormat {
   // The bytes that a file begins with. A DBN file begins with the metadata of that session, whose
   // start is `began_ns`; kUndefTimestamp: the start is unchanged. Errors: those of `feed_metadata`.
   absl::StatusOr<std::string> head(std::uint64_t began_ns, const Id128& session_id) const;
-  // Whether the metadata of both sessions is the same except for time range and limit, so that their
-  // records may be in one DBN file. True for record files. Errors: those of `feed_metadata`,
+  // Whether the metadata of both sessions is the same except for time range and limit, so that
+  // their records may be in one DBN file. True for record files. Errors: those of `feed_metadata`,
   // kBadInput.
   absl::StatusOr<bool> is_same_feed(const Id128& session_id, const Id128& other) const;
 

@@ -68,8 +68,8 @@ enum class RecordTime {
 // The periods of a rotation by time.
 class Periods {
  public:
-  // Errors: kInvalidArgument if the rotation's members contradict each other or a limit, or the time
-  // zone cannot be loaded.
+  // Errors: kInvalidArgument if the rotation's members contradict each other or a limit, or the
+  // time zone cannot be loaded.
   static absl::StatusOr<Periods> of(const Rotation& rotation);
 
   bool on() const { return rotation_.by_time(); }
