@@ -37,7 +37,7 @@ struct ExpectedReading {
   ExpectedSubscriber expected;
   std::string directory = {};  // of the bus; empty: no bus has that label
   ExpectedState state = ExpectedState::kUnknown;
-  std::string why = {};  // of kUnknown
+  std::string why = {};  // for kUnknown
 };
 
 // One for each expected subscriber, without duplicates, whatever is known of its bus.
