@@ -26,7 +26,8 @@ struct BusAnnouncement {
 
   // Differs for each bus directory.
   std::string file_name() const;
-  // JSON, docs/reference/file-formats.md. Errors: kInvalidArgument (a path or name that is not UTF-8).
+  // JSON, docs/reference/file-formats.md. Errors: kInvalidArgument (a path or name that is not
+  // UTF-8).
   absl::StatusOr<std::string> text() const;
   // Parses the result of text(). Errors: kDamaged.
   static absl::StatusOr<BusAnnouncement> parse(const std::string& text);
