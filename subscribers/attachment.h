@@ -128,8 +128,7 @@ class Attachment {
   std::optional<ControlClient> control_;
   std::string why_no_place_;
   std::shared_ptr<const RingMap> map_;
-  std::optional<HeartbeatWatch> heartbeat_;  // of the map's publisher; created by the first call of
-                                             // heartbeat_age_ns()
+  std::optional<HeartbeatWatch> heartbeat_;  // of the map's publisher; set by heartbeat_age_ns()
   std::optional<RingReader> ring_;
   std::unique_ptr<PosixDisk> disk_;  // declared before the journal, which borrows it
   std::unique_ptr<JournalReader> journal_;

@@ -31,8 +31,7 @@
 
 namespace lapwing {
 
-inline constexpr std::uint32_t kLooks = 1024;  // polls of the next slot, before a call waits in
-                                               // another way
+inline constexpr std::uint32_t kLooks = 1024;  // polls of the next slot before another kind of wait
 inline constexpr int kStepsMax = 16;           // changes of phase within one call
 
 // Memory for rows that read() copies end to end, and optionally a column for their sequences.

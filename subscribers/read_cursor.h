@@ -37,9 +37,9 @@ enum class Phase : std::uint32_t {
 
 struct ReadCursor : detail::ReadPath {
   Phase phase = Phase::kSeeking;
-  const RingReader* ring = nullptr;  // the attachment's; null if it has none
-  Sequence attention = 0;            // from this sequence on, a step is needed before the next
-                                     // record
+  const RingReader* ring = nullptr;                // the attachment's; null if it has none
+  Sequence attention = 0;                          // a step is needed before each record from here
+                                                   // on
   Sequence measured_from = AgeMeter::kNothingDue;  // the path leaves records from here on to a call
   std::uint32_t behind_records = 0;                // from the options
   DeliveryLedger ledger;

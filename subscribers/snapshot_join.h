@@ -100,8 +100,7 @@ class SnapshotJoin {
   std::deque<CheckpointFile> files_;  // in the list, not tried yet
   CheckpointFile file_;               // the one that is, or was, loaded
   std::optional<CheckpointLoad> load_;
-  bool overtaken_ = false;                // one in the list was removed, or records after it were
-                                          // pruned
+  bool overtaken_ = false;                // one in the list was removed, or pruned past
   std::vector<std::string> passed_over_;  // a line for each
   std::optional<LoadedCheckpoint> checkpoint_;
   std::uint64_t delivered_ = 0;  // entries

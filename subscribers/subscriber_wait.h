@@ -36,8 +36,7 @@ namespace lapwing {
 inline constexpr std::uint32_t kSpins = 64;  // empty polls between two upkeeps
 // A publisher that has no client slot for this subscriber does not wake it.
 inline constexpr std::uint64_t kUnheardPauseNs = 1'000'000;
-inline constexpr std::uint64_t kInterruptPauseNs = 20'000'000;  // the longest sleep without a
-                                                                // wake-up
+inline constexpr std::uint64_t kInterruptPauseNs = 20'000'000;  // longest sleep without a wake-up
 
 class SubscriberWait {
  public:

@@ -84,8 +84,7 @@ Finding numa(const Machine& machine) {
 
 // The share of the time since the machine started that the hypervisor gave to others.
 Finding steal(const Machine& machine) {
-  constexpr std::size_t kSteal = 8;  // user nice system idle iowait irq softirq steal, counted from
-                                     // 1
+  constexpr std::size_t kSteal = 8;  // user nice system idle iowait irq softirq steal; user is 1
   const std::string stat = machine.files.text("proc/stat").value_or("");
   const std::vector<std::string> words =
       absl::StrSplit(stat.substr(0, stat.find('\n')), ' ', absl::SkipEmpty());

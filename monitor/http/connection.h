@@ -36,8 +36,7 @@ namespace lapwing {
 inline constexpr std::size_t kHeaderBytesMax = 8 * 1024;
 inline constexpr std::size_t kBodyBytesMax = 4 * 1024;
 inline constexpr std::size_t kBufferBytesMax = kHeaderBytesMax + kBodyBytesMax;
-inline constexpr std::chrono::seconds kRequestTime{5};  // to send the headers, and then again a
-                                                        // body
+inline constexpr std::chrono::seconds kRequestTime{5};  // to send the headers, and again a body
 inline constexpr std::chrono::seconds kIdleTime{30};    // between two requests
 inline constexpr std::chrono::seconds kTakingTime{30};  // for a client to take something
 inline constexpr std::chrono::seconds kLingerTime{1};   // for a client to read a refusal

@@ -27,8 +27,7 @@ namespace lapwing {
 inline constexpr std::size_t kViewsMax = 16;                    // buses at once
 inline constexpr std::size_t kViewsEndingMax = 16;              // views that have not ended …
 inline constexpr std::uint64_t kViewEndNs = 2'000'000'000;      // … in this time
-inline constexpr std::uint64_t kViewLingerNs = 60'000'000'000;  // time without a client before a
-                                                                // view ends
+inline constexpr std::uint64_t kViewLingerNs = 60'000'000'000;  // then a view without clients ends
 
 struct ViewsOptions {
   std::string version;

@@ -22,8 +22,7 @@ export class Stream {
     this.on_state = on_state;
     this.attempt = 0;
     this.state = "asleep";
-    this.status = null;  // HTTP status if the server refused the connection, and the server's
-                         // reason
+    this.status = null;  // HTTP status if the server refused the connection, and its reason
     this.why = "";
     this.again_ms = 0;
     this.timer = null;

@@ -215,8 +215,7 @@ absl::Status Checkpointer::State::take_loss(const Gap& gap) {
   if (pending.is_empty()) {
     lose_through(gap.last, gap.cause);
   } else {
-    discarding = true;  // the loss is after records that are not durable: all of it is read again
-                        // later
+    discarding = true;  // it follows records that are not durable: all is read again later
   }
   return absl::OkStatus();
 }

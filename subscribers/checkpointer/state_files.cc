@@ -80,8 +80,7 @@ rocksdb::Options rocksdb_options() {
   options.max_open_files = kOpenFilesMax;
   options.max_file_opening_threads = 1;  // kStoreThreads includes only one
   options.max_total_wal_size = kWalBytesMax;
-  options.allow_fallocate = false;  // an almost empty log would reserve the space that a flush
-                                    // needs
+  options.allow_fallocate = false;  // an almost empty log would take the space for a flush
   options.bytes_per_sync = kSyncedBytesAtOnce;
   options.wal_bytes_per_sync = kSyncedBytesAtOnce;
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;

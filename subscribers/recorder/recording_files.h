@@ -90,8 +90,7 @@ class RecordingFiles {
   absl::Status record_in_parts(const RecordBatch& batch);
   absl::Status choose_format(const RecordBatch& batch);
   absl::Status open(std::uint64_t time_ns);
-  absl::Status begin_file(RecordingPosition next, std::uint64_t time_ns);  // `next`: the position
-                                                                           // before it
+  absl::Status begin_file(RecordingPosition next, std::uint64_t time_ns);  // `next`: as before it
   absl::Status remove_leftover() const;
   absl::Status rotate(const StoredPosition& position, std::uint64_t time_ns);
   bool rotation_due(bool period_is_over) const;
