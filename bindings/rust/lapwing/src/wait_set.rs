@@ -105,8 +105,8 @@ enum Held {
 /// source itself with [`NOW`](crate::NOW). A source with more items is ready again. A source that
 /// has ended stays ready until it is removed or dropped.
 ///
-/// A source that is dropped leaves the set. One thread at a time uses a set and its sources. A call
-/// that overlaps a call of another thread returns misuse and changes nothing.
+/// A source that is dropped leaves the set. Only one thread at a time may use a set and its
+/// sources. A call that overlaps a call of another thread returns misuse and changes nothing.
 #[derive(Debug)]
 pub struct WaitSet {
     core: Arc<Mutex<Core>>,
