@@ -56,10 +56,10 @@ struct ChannelDirectionStatus {
   std::uint64_t capacity = 0;  // bytes of room
   std::uint32_t message_bytes_max = 0;
   bool aligned = false;  // payloads, to 64 bytes
-  MessageCount sent;     // what the sender has committed
+  MessageCount sent;     // committed by the sender
   // nullopt, and the next two are 0: the other side is gone, or may not be inspected.
   std::optional<pid_t> receiver;
-  MessageCount received;   // what it has released
+  MessageCount received;   // released by the receiver
   MessageCount in_flight;  // sent and not received; never below 0
 };
 

@@ -37,9 +37,9 @@ struct RecentLatency {
 
 struct Observed {
   ProcessState process = ProcessState::kUnknown;
-  // Since its last report, or since it attached, by the publisher's CLOCK_MONOTONIC. A publisher
-  // before control version 4 does not send it. Then it is measured by the wall clock, and nullopt
-  // for a report from the future.
+  // Time since its last report, or since it attached, by the publisher's CLOCK_MONOTONIC. A
+  // publisher before control version 4 does not send it. Then it is measured by the wall clock, and
+  // nullopt for a report from the future.
   std::optional<std::uint64_t> report_age_ns;
   // Records between its position and the head that it saw, if its report is recent; otherwise
   // between its position and head now. A report may be 100 ms old, so with head now a live reader

@@ -25,7 +25,7 @@ struct WatchedUsers {
   bool includes(uid_t user) const;
 };
 
-// Names, numbers, or "all". Errors: kInvalidArgument (there is no such user).
+// Parses names, numbers, or "all". Errors: kInvalidArgument (there is no such user).
 absl::StatusOr<WatchedUsers> parse_watched_users(const std::vector<std::string>& texts);
 
 // Whether it is this user, or root, who can do everything anyway.

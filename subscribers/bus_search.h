@@ -12,7 +12,7 @@
 // The search ends `reattach` after its first step, unless something was found and the next steps
 // must still identify it.
 //
-// Thread safety: one thread. Owns the socket until the attachment does.
+// Thread safety: one thread. Owns the socket until the attachment takes it.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ inline constexpr std::uint64_t kUndecidedNsMax = 2 * kRemainsGraceNs;
 // The session that was read last.
 struct LeftSession {
   Id128 id;                     // zero: the session may be taken again
-  bool closed = false;          // its end was a close
+  bool closed = false;          // it was closed cleanly
   std::string how = {};         // how it ended, as text
   Sequence next = kNoSequence;  // the subscriber continues with this sequence
   // The last sequence. Set if its end is reported only after the session does not answer again.
@@ -54,7 +54,7 @@ class BusSearch {
   // Starts the search for the session after `left`, from the next step. The first search does not
   // need this call.
   void start(LeftSession left);
-  // Closes what is open.
+  // Closes the open connection.
   void stop();
 
   // Runs one step; never blocks. Returns the session that was found, or nullopt if none was found

@@ -26,7 +26,7 @@ namespace lapwing {
 class CatchUp {
  public:
   enum class Outcome {
-    kRecords,  // `records` of them were copied
+    kRecords,  // `records` records were copied
     kNothing,  // not yet
     kInRing,   // the ring has it with half of its slots to spare, or will get it: continue there
     kHole,     // neither journal nor ring has the records up to `last`, or will get them

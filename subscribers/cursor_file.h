@@ -28,14 +28,14 @@ inline constexpr int kCursorRereads = 3;
 inline constexpr std::uint64_t kCursorLockRetryNs = 1'000'000'000;
 
 struct CursorCommit {
-  std::uint64_t generation = 0;  // one more with each commit
+  std::uint64_t generation = 0;  // incremented by each commit
   StoredPosition position = {};  // sequence kNoSequence: nothing was committed yet
   OutputEnd output = {};
   std::uint64_t written_wall_ns = 0;  // UTC; for a file without a commit, when it was made
 };
 
 struct CursorContents {
-  CursorCommit newest;  // of the valid copies
+  CursorCommit newest;  // the newest of the valid copies
   bool one_copy_is_damaged = false;
 };
 

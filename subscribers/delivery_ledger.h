@@ -68,7 +68,7 @@ class DeliveryLedger {
   // A range was reported that no source has.
   void lost(const Gap& gap) { counters_.lost += gap.count(); }
 
-  // An entry of the state that was joined from is handed out.
+  // Counts a state entry as handed out.
   void take_state() { ++counters_.state; }
 
   void session_seen() { ++counters_.sessions; }

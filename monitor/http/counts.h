@@ -1,6 +1,6 @@
 // The server's counters of its own work.
 //
-// Thread safety: a value; the server's is its I/O thread's.
+// Thread safety: a value. The server's counts belong to its I/O thread.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ namespace lapwing {
 
 struct HttpListener {
   UniqueFd fd;
-  std::optional<NamedFile> name;  // of a socket in the file system, for the owner to remove
+  std::optional<NamedFile> name;  // a socket in the file system; the owner removes it
 };
 
 // A socket in the file system has the mode 0600 from the beginning. A socket of this user on which

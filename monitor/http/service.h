@@ -85,7 +85,7 @@ class HttpService {
   const std::shared_ptr<StreamClients> stream_ = std::make_shared<StreamClients>(stream_counts_);
   Views& views_;
   const Histories& histories_;
-  const std::string version_json_;  // of the server: two keys of an object
+  const std::string version_json_;  // the server's version: two keys of an object
 };
 
 }  // namespace lapwing

@@ -171,7 +171,7 @@ export function draw_spark(canvas, rows, from_ms, to_ms) {
   context.strokeStyle = theme().accent;
   context.fillStyle = `rgba(${theme().accent_rgb}, 0.16)`;
   context.lineWidth = 1.2;
-  // Each stretch without a break is a line, and the area below it.
+  // Draws each stretch without a break as a line and the area below it.
   for (let from = 0; from < rows.length; ++from) {
     if (Number.isNaN(rows[from][1])) continue;
     const line = new Path2D();

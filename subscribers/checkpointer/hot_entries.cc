@@ -13,7 +13,7 @@ namespace lapwing {
 namespace {
 
 constexpr std::size_t kTableSlotsMin = 1024;
-constexpr std::uint64_t kPrefixBytes = 128;  // a node of a tree, and a string
+constexpr std::uint64_t kPrefixBytes = 128;  // estimate: a tree node and a string
 
 std::string_view text_of(HotEntries::Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

@@ -128,7 +128,7 @@ struct ConflatedReader::State final : WaitSource {
   std::uint64_t ends_ns = 0;     // end of the interval, while records wait
   ConflationCounters counters;
   absl::Status failure;
-  InterruptFlag interrupts;  // raised with the subscriber's
+  InterruptFlag interrupts;  // raised together with the subscriber's
   BusyFlag resting;
   bool refused = false;  // the last call overlapped a waiting one
   ForkWatch fork{"conflated reader"};
