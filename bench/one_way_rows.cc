@@ -62,7 +62,7 @@ RowSpec spec_of(const Setting& setting, const std::string& name, const std::stri
   return spec;
 }
 
-// What the bus may add to the machine's median of the same trial.
+// Limits the bus's addition to the machine's median of the same trial.
 AbsoluteBudget above_bare() {
   return {3, "ns", kAboveBare};
 }

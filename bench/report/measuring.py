@@ -116,8 +116,8 @@ class Measuring:
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         if done.returncode not in answers or not lines:
             *before, last = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
-            # Of two processes, the one that failed prints the reason before the one that waited for
-            # it. Details that a language adds, such as the location, follow indented.
+            # If two processes are involved, the failed one prints the reason before the one that
+            # waited for it. Details that a language adds, such as the location, follow indented.
             causes = [line for line in before if line.strip() and not line.startswith(
                 (" ", "\t", "note:"))]
             raise Failed(f"{last} ({causes[-1]})" if causes else last)
