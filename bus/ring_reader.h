@@ -71,8 +71,8 @@ class RingReader {
   }
 
   // Makes one pass, without a loop. `out` has record_bytes() bytes and contains garbage unless the
-  // outcome is kRecord. A sequence below the ring's first, including 0, is lapped, so that a slot
-  // that was never written is not mistaken for an empty one.
+  // outcome is kRecord. A sequence below the ring's first, including 0, is lapped. So the
+  // zeros of a slot that was never written are not read as "not published yet".
   [[gnu::always_inline]] RingReadResult try_read(Sequence n, std::byte* out) const {
     if (n < ring_first_) [[unlikely]] {
       return settle_below_first(n);

@@ -488,7 +488,7 @@ typedef struct lapwing_subscriber_info {
   uint32_t struct_size;
   uint32_t record_bytes; /* of the last delivered session; 0: none was delivered */
   char schema_name[32];
-  char fold[32]; /* set when the first entry of a state is read */
+  char fold[32]; /* empty before the first state */
   lapwing_id journal_id; /* both ids are those of lapwing_subscriber_position */
   lapwing_id session_id;
   uint64_t head;    /* the newest record, as of now; 0 while no bus is attached */
