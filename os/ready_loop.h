@@ -51,7 +51,7 @@ inline constexpr std::uint32_t kChecksPerRound = 64;
 inline constexpr std::uint64_t kReadySleepNsMax = 1'000'000'000;
 // The sleep between two checks of everything, if the kernel does not have futex_waitv.
 inline constexpr std::uint64_t kNoWaitvSleepNs = 1'000'000;
-// The tag of the loop's descriptor. Sources have other tags, except 0.
+// The tag of the loop's descriptor. Sources have other tags, but never 0.
 inline constexpr std::uint64_t kWakeUpTag = ~std::uint64_t{0};
 
 // Rings a bell when a descriptor is ready, for a thread that sleeps on futex words.
