@@ -112,7 +112,7 @@ struct Archiver::State {
   absl::Status check_names();
   void note_troubles();
   void log(LogEvent event, std::string message) const;
-  void note(bool& noted, const std::string& what);
+  void note(bool& was_noted, const std::string& what);
   void note_if_failed(const absl::Status& status, const char* what);
 
   void fail(JournalState state, const absl::Status& why);
@@ -303,8 +303,8 @@ void Archiver::State::note_troubles() {
   }
 }
 
-void Archiver::State::note(bool& noted, const std::string& what) {
-  if (!std::exchange(noted, true)) log(LogEvent::kJournalTrouble, what);
+void Archiver::State::note(bool& was_noted, const std::string& what) {
+  if (!std::exchange(was_noted, true)) log(LogEvent::kJournalTrouble, what);
 }
 
 void Archiver::State::log(LogEvent event, std::string message) const {
