@@ -1,5 +1,6 @@
-// The publisher's end of the control socket: accepting, admission, limits, refusals and drops. The
-// dialogue with a client is its connection's business (connection.h).
+// The publisher's end of the control socket: turns, deadlines, refusals, drops, and what goes to the
+// publisher. Each connection handles the dialogue with its client (connection.h); admission.h decides
+// who is served.
 //
 // Thread safety: one thread (the service thread). Owns the listening socket, its name, the epoll
 // and every connection.
@@ -17,16 +18,13 @@
 // Invariants
 //  1. A connection that ends is closed at once but erased only after the turn or the answers, so a
 //     reference stays valid for as long as a frame of it is being handled.
-//  2. An id is never reused: an event or an answer for a connection that has ended finds nobody.
+//  2. An event or an answer for a connection that has ended finds nobody (connection_table.h).
 //  3. A turn does a bounded amount of work; what is left keeps epoll_fd() readable.
 #pragma once
-
-#include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,17 +32,20 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "bus/control/client_profile.h"
 #include "bus/control/connection.h"
+#include "bus/control/connection_table.h"
 #include "bus/control/controlled_publisher.h"
 #include "bus/control/drop_log.h"
 #include "bus/control/event_log.h"
+#include "bus/control/listener.h"
 #include "bus/control/missing_subscribers.h"
 #include "bus/control/socket.h"
 #include "lapwing/error.h"
 #include "lapwing/journal_state.h"
 #include "lapwing/sequence.h"
 #include "os/foreign_socket.h"
-#include "os/named_file.h"
+#include "os/unique_fd.h"
 #include "proto/control_frames.h"
 
 namespace lapwing {
@@ -77,16 +78,16 @@ class ControlServer {
   bool flushes_waiting() const { return flushes_waiting_ > 0; }
   bool prune_waiting() const { return !prunes_.empty(); }
 
-  std::size_t subscriber_count() const { return subscriber_count_; }  // after Hello
-  std::size_t parking_count() const { return parking_count_; }        // that said they may park
+  std::size_t subscriber_count() const { return connections_.subscriber_count(); }
+  std::size_t parking_count() const { return connections_.parking_count(); }
   // Of all subscribers there were, as they reported it.
-  std::uint64_t gaps_reported() const { return gaps_reported_; }
-  std::uint64_t lost_reported() const { return lost_reported_; }
+  std::uint64_t gaps_reported() const { return reported_.gaps; }
+  std::uint64_t lost_reported() const { return reported_.lost; }
   // What has happened; the owner adds what it notices.
   EventLog& events() { return events_; }
   // Subscribers of the last session that have not returned.
   MissingSubscribers& missing() { return missing_; }
-  std::uint64_t dropped(DropReason reason) const { return drops_.count(reason); }
+  const DropLog& drops() const { return drops_; }
   std::vector<SubscriberInfoFrame> subscribers() const;  // without the missing ones
 
   // Removes the socket's name, if it is still ours, and closes every connection. Idempotent.
@@ -94,6 +95,7 @@ class ControlServer {
 
  private:
   friend class ControlConnection;
+  friend class ListSender;
 
   struct Handshake {
     ConnectionId connection;
@@ -108,18 +110,8 @@ class ControlServer {
 
   // What a connection asks for.
   std::uint64_t now_ns() const { return now_ns_; }
-  ConnectionId next_id() const { return next_id_; }
-  const DropLog& drops() const { return drops_; }
-  // The first subscriber with an id of at least `from`; null: none.
-  const ControlConnection* next_subscriber(ConnectionId from) const;
-  // Of the bus, or root: the kernel's word, not the client's.
-  static bool is_owner(const PeerCredentials& peer);
-  // Why there is no place for the subscriber that has just said Hello; empty: there is.
-  std::string why_no_place() const;
-  void count_subscriber(const ControlConnection& connection);
-  void count_losses(std::uint64_t gaps, std::uint64_t lost);
-  std::size_t forget(bool all, const std::string& name, const ControlConnection& asker);
-  void note_missing();
+  ConnectionTable& connections() { return connections_; }
+  void count_losses(const Losses& losses);
   void want_flush(Sequence through);
   void want_prune(ConnectionId id, Sequence below);
   // Makes epoll look for writability exactly while the connection wants to write.
@@ -128,47 +120,31 @@ class ControlServer {
   void drop(ControlConnection& connection, DropReason reason, Errc code, const std::string& why);
   void end(ControlConnection& connection);
 
-  absl::Status open();
-  bool closed() const { return !listener_.valid(); }
+  absl::Status open(const std::string& path);
   void accept_clients();
   void admit(ForeignSocket fd);
-  bool allowed(int fd, const PeerCredentials& peer) const;
-  // All but those of the owner and root that have not said that they subscribe.
-  std::size_t client_count() const;
-  std::size_t count_of_user(uid_t uid) const;
-  void refuse(int fd, const PeerCredentials& peer, DropReason reason, Errc code,
-              const std::string& why);
   // Counts the case, logs it, and notes it as an event of this client.
   void note_drop(EventInfoFrame client, DropReason reason, const std::string& who,
                  const std::string& why);
   void pause_accepting(int error);
-  void resume_accepting();
   void expire_handshakes();
   std::uint64_t next_deadline() const;
-  ControlConnection* find(ConnectionId id);  // unless it has ended
   void erase_ended();
 
-  ServerOptions options_;
+  std::optional<unsigned> group_;
   ControlledPublisher* publisher_;
   MissingSubscribers missing_;
   DropLog drops_;
   EventLog events_;
   UniqueFd epoll_;
-  UniqueFd listener_;  // invalid once closed
-  std::optional<NamedFile> name_;
+  ControlListener listener_;  // closed with the server
 
-  std::map<ConnectionId, ControlConnection> connections_;
-  ConnectionId next_id_ = 1;
-  std::vector<ConnectionId> ended_;   // to be erased
-  std::deque<Handshake> handshakes_;  // who owes a Hello, the longest first
+  ConnectionTable connections_;
+  std::deque<Handshake> handshakes_;  // of clients that owe a Hello, the longest first
   std::deque<WaitingPrune> prunes_;   // the first has been announced
   std::size_t flushes_waiting_ = 0;   // of all connections
-  std::size_t subscriber_count_ = 0;
-  std::size_t parking_count_ = 0;
-  std::uint64_t gaps_reported_ = 0;
-  std::uint64_t lost_reported_ = 0;
-  std::uint64_t now_ns_ = 0;           // of the current or last turn
-  std::uint64_t accept_again_ns_ = 0;  // 0: accepting
+  Losses reported_;
+  std::uint64_t now_ns_ = 0;  // of the current or last turn
   bool in_turn_ = false;
 };
 
