@@ -88,7 +88,7 @@ class TestServer {
     FAIL("the server does not come to rest");
     return 0;
   }
-  std::uint64_t dropped(DropReason reason) const { return server->dropped(reason); }
+  std::uint64_t dropped(DropReason reason) const { return server->drops().count(reason); }
   bool has_work() const {
     pollfd entry{server->epoll_fd(), POLLIN, 0};
     return poll(&entry, 1, 0) > 0;

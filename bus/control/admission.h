@@ -1,0 +1,34 @@
+// Which peers and subscribers a control server serves, and how many.
+//
+// Thread safety: that of the table.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "bus/control/connection_table.h"
+#include "lapwing/error.h"
+#include "os/local_socket.h"
+#include "proto/control_frames.h"
+
+namespace lapwing {
+
+struct Refusal {
+  DropReason reason;
+  Errc error;
+  std::string why;
+};
+
+// Whether the kernel reports the peer as the bus's owner or root.
+bool is_bus_owner(const PeerCredentials& peer);
+
+// Why the peer at the other end of `fd` may not connect; nullopt if it may. `group` is the gid whose
+// members may connect.
+std::optional<Refusal> refusal_of_peer(int fd, const PeerCredentials& peer,
+                                       std::optional<unsigned> group,
+                                       const ConnectionTable& connections);
+
+// Why the newest subscriber, which the table counts already, is not served; nullopt if it is.
+std::optional<Refusal> refusal_of_subscriber(const ConnectionTable& connections);
+
+}  // namespace lapwing
