@@ -34,7 +34,7 @@ class ConnectionTable {
   // All but those of the owner and root that have not subscribed.
   std::size_t client_count() const;
   std::size_t count_of_user(uid_t uid) const;
-  // For a subscriber that has just said Hello. end() reverses it.
+  // For a subscriber whose Hello has just arrived. end() reverses it.
   void count_subscriber(const ControlConnection& connection);
   std::size_t subscriber_count() const { return subscriber_count_; }
   std::size_t parking_count() const { return parking_count_; }  // subscribers that may park

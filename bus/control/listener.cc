@@ -31,7 +31,7 @@ absl::Status ControlListener::open(const std::string& path, std::optional<unsign
 
 void ControlListener::close() {
   if (closed()) return;
-  // Remove the name first, so that no client finds a name on which nobody listens.
+  // Remove the name first, so that no client finds the name of a closed socket.
   if (name_) name_->unlink().IgnoreError();
   // Also ends the socket for other processes that hold it: ClientSocket::close().
   close_listening(std::move(socket_));

@@ -151,7 +151,7 @@ void ControlServer::accept_clients() {
 
 void ControlServer::admit(ForeignSocket fd) {
   const absl::StatusOr<PeerCredentials> peer = peer_credentials(fd.get());
-  if (!peer.ok()) return;  // nobody to refuse
+  if (!peer.ok()) return;  // the client is gone already
   if (const std::optional<Refusal> refusal =
           refusal_of_peer(fd.get(), *peer, group_, connections_)) {
     send_frame(fd.get(), refused_frame(refusal->error, refusal->why));
@@ -180,9 +180,9 @@ void ControlServer::note_drop(EventInfoFrame client, DropReason reason, const st
 
 void ControlServer::pause_accepting(int error) {
   listener_.pause(now_ns_);
-  EventInfoFrame nobody = make_frame<EventInfoFrame>(FrameType::kEventInfo);
-  nobody.sys_errno = error;
-  note_drop(nobody, DropReason::kOutOfDescriptors, "all new clients for a moment",
+  EventInfoFrame any_client = make_frame<EventInfoFrame>(FrameType::kEventInfo);
+  any_client.sys_errno = error;
+  note_drop(any_client, DropReason::kOutOfDescriptors, "all new clients for a moment",
             absl::StrCat(make_system_error(error, "accepting a client").message(),
                          "; raise the publisher's limit on open files"));
 }
@@ -239,13 +239,13 @@ void ControlServer::end(ControlConnection& connection) {
   const ClientProfile& client = connection.client();
   if (client.attached()) events_.add(client.event(BusEventKind::kDetached));
   flushes_waiting_ -= connection.flushes_waiting();
-  // Closing alone would not do it while somebody else holds the socket.
+  // Closing does not remove it from epoll while another process holds the socket.
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, connection.fd(), nullptr);
   connections_.end(connection);
 }
 
-// The first prune stays although its client is gone: it has been announced, and its answer will
-// find nobody.
+// The first prune stays although its client is gone. It has been announced, and its answer will be
+// discarded.
 void ControlServer::erase_ended() {
   for (const ConnectionId id : connections_.erase_ended()) {
     if (prunes_.empty()) continue;
