@@ -2,8 +2,6 @@
 
 #include <xxhash.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -11,7 +9,6 @@
 #include "os/kernel.h"
 #include "proto/header_checksum.h"
 #include "proto/text_field.h"
-#include "snapshot/journal/journal_files.h"
 
 namespace lapwing {
 namespace {
@@ -31,20 +28,6 @@ EntryState state_of(const SessionEntry& entry, std::uint64_t index) {
   return valid ? EntryState::kValid : EntryState::kBad;
 }
 
-// Reads the entries from `index` on. They are zeros beyond the file's end, and if there is no file.
-absl::Status read_entries(Disk& disk, const OpenFile& file, std::uint64_t index,
-                          std::span<SessionEntry> entries) {
-  std::fill(entries.begin(), entries.end(), SessionEntry{});
-  if (!file.valid()) return absl::OkStatus();
-  return disk.read_at(file.get(), index * kSessionEntryBytes, std::as_writable_bytes(entries))
-      .status();
-}
-
-absl::StatusOr<std::uint64_t> size_of(Disk& disk, const OpenFile& file) {
-  if (!file.valid()) return std::uint64_t{0};
-  return disk.size(file.get());
-}
-
 absl::Status damaged_log(const std::string& where, const std::string& what) {
   return make_error(
       Errc::kDamaged,
@@ -54,23 +37,10 @@ absl::Status damaged_log(const std::string& where, const std::string& what) {
 
 }  // namespace
 
-std::string SessionLog::path(std::size_t copy) const {
-  return absl::StrCat(directory_, "/", name_, copy == 0 ? "" : kCopySuffix);
-}
-
-std::string SessionLog::where(std::uint64_t index) const {
-  return absl::StrCat(path(0), " and its copy, entry ", index, " at offset ",
-                      index * kSessionEntryBytes);
-}
-
 absl::StatusOr<SessionLog> SessionLog::open(Disk& disk, const std::string& directory,
                                             const std::string& name, std::uint64_t lock_retry_ns) {
-  SessionLog log(disk, directory, name);
-  absl::Status status = log.open_files(OpenMode::kReadWrite);
-  if (status.ok()) status = log.lock_files(lock_retry_ns);
-  const bool any = log.files_[0].valid() || log.files_[1].valid();
-  if (status.ok() && !any) status = log.check_not_lost();
-  if (status.ok()) status = log.create_missing();
+  SessionLog log(SessionFiles(disk, directory, name));
+  absl::Status status = log.files_.open_to_write(lock_retry_ns);
   if (status.ok()) status = log.load();
   if (status.ok()) status = log.heal();
   if (!status.ok()) return status;
@@ -79,7 +49,7 @@ absl::StatusOr<SessionLog> SessionLog::open(Disk& disk, const std::string& direc
 
 absl::StatusOr<SessionLog> SessionLog::open_read_only(Disk& disk, const std::string& directory,
                                                       std::uint64_t bytes_max) {
-  SessionLog unopened(disk, directory, kSessionsFileName);
+  SessionLog unopened(SessionFiles(disk, directory, kSessionsFileName));
   unopened.bytes_max_ = bytes_max;
   absl::Status damage;
   auto log = open_reader(std::move(unopened), damage);
@@ -89,15 +59,14 @@ absl::StatusOr<SessionLog> SessionLog::open_read_only(Disk& disk, const std::str
 
 absl::StatusOr<SessionLog> SessionLog::open_damaged(Disk& disk, const std::string& directory,
                                                     absl::Status& damage) {
-  return open_reader(SessionLog(disk, directory, kSessionsFileName), damage);
+  return open_reader(SessionLog(SessionFiles(disk, directory, kSessionsFileName)), damage);
 }
 
 absl::StatusOr<SessionLog> SessionLog::open_reader(SessionLog log, absl::Status& damage) {
-  absl::Status status = log.open_files(OpenMode::kRead);
-  if (status.ok()) status = log.refresh();
-  if (status.ok() && !log.files_[0].valid() && !log.files_[1].valid()) {
+  absl::Status status = log.refresh();
+  if (status.ok() && !log.files_.any_open()) {
     status = make_error(Errc::kNotFound,
-                        absl::StrCat(log.path(0),
+                        absl::StrCat(log.files_.path(0),
                                      ": there is no journal here; put it back if it was moved, or "
                                      "start a publisher, which begins a new one"));
   }
@@ -118,66 +87,10 @@ bool SessionLog::in_void(const Id128& journal_id, Sequence n, Sequence& first,
   return false;
 }
 
-// Locks the existing files before anything is created or changed.
-absl::Status SessionLog::lock_files(std::uint64_t retry_ns) {
-  for (const OpenFile& file : files_) {
-    if (!file.valid()) continue;
-    const absl::Status locked = disk_->lock(file.get(), retry_ns);
-    if (!locked.ok()) return locked;
-  }
-  return absl::OkStatus();
-}
-
-// For a log without entries: returns damage if there are segments. A session's begin is synced
-// before its first segment is created, so an empty log cannot have segments.
-absl::Status SessionLog::check_not_lost() const {
-  if (name_ != kSessionsFileName) return absl::OkStatus();
-  const auto journals = list_journals(*disk_, directory_);
-  if (!journals.ok()) return journals.status();
-  if (journals->empty()) return absl::OkStatus();
-  const JournalDirectory& journal = journals->front();
-  return make_error(
-      Errc::kDamaged,
-      absl::StrCat(path(0), " and its copy are gone or empty, but ", journal.path, " holds ",
-                   journal.segments.size(), " segments. `lapwing repair` rebuilds the log from ",
-                   "the segments. Or move ", directory_, " aside and start a new journal"));
-}
-
-absl::Status SessionLog::create_missing() {
-  bool created = false;
-  for (std::size_t copy = 0; copy < kCopies; ++copy) {
-    if (files_[copy].valid()) continue;
-    auto file = open_file(*disk_, path(copy), {OpenMode::kCreate});
-    if (!file.ok()) return file.status();
-    files_[copy] = *std::move(file);
-    const absl::Status locked = disk_->lock(files_[copy].get(), 0);
-    if (!locked.ok()) return locked;
-    created = true;
-  }
-  return created ? disk_->sync_directory(directory_) : absl::OkStatus();
-}
-
-absl::Status SessionLog::open_files(OpenMode mode) {
-  for (std::size_t copy = 0; copy < kCopies; ++copy) {
-    auto file = open_file(*disk_, path(copy), {mode});
-    if (file.ok()) {
-      files_[copy] = *std::move(file);
-      continue;
-    }
-    // A reader can do without a copy that is not a file, but a writer cannot.
-    const Errc code = errc_of(file.status());
-    const bool is_readers_choice = mode == OpenMode::kRead && code == Errc::kNotALapwingFile;
-    if (code != Errc::kNotFound && !is_readers_choice) return file.status();
-  }
-  return absl::OkStatus();
-}
-
 absl::Status SessionLog::refresh() {
   absl::Status status;
   for (int reread = 0; reread <= kSessionRereads; ++reread) {
-    // A reader that found only one of the files looks for the other one again.
-    const bool all_open = files_[0].valid() && files_[1].valid();
-    status = all_open ? absl::OkStatus() : open_files(OpenMode::kRead);
+    status = files_.open_to_read();
     if (status.ok()) status = load();
     if (errc_of(status) != Errc::kDamaged) break;
   }
@@ -187,7 +100,7 @@ absl::Status SessionLog::refresh() {
 absl::Status SessionLog::load() {
   absl::Status status = load_front();
   if (status.ok()) status = load_entries();
-  return status.ok() && next_index_ == 0 ? check_not_lost() : status;
+  return status.ok() && next_index_ == 0 ? files_.check_not_lost() : status;
 }
 
 // Checks row 0 for a shortened log. A reader that has already read beyond `through` keeps its rows.
@@ -195,7 +108,7 @@ absl::Status SessionLog::load_front() {
   SessionEntry rows[kCopies];
   const SessionEntry* head = nullptr;
   for (std::size_t copy = 0; copy < kCopies; ++copy) {
-    const absl::Status status = read_entries(*disk_, files_[copy], 0, std::span(&rows[copy], 1));
+    const absl::Status status = files_.read(copy, 0, std::span(&rows[copy], 1));
     if (!status.ok()) return status;
     const bool is_head = state_of(rows[copy], 0) == EntryState::kValid &&
                          rows[copy].version == kSessionVersion &&
@@ -216,27 +129,23 @@ absl::Status SessionLog::load_front() {
 
 // Takes every entry from next_index_ on. Keeps the entries before a damaged one.
 absl::Status SessionLog::load_entries() {
-  std::uint64_t bytes = 0;
-  for (const OpenFile& file : files_) {
-    const auto size = size_of(*disk_, file);
-    if (!size.ok()) return size.status();
-    bytes = std::max(bytes, *size);
-  }
-  if (absl::Status fits = check_size(bytes); !fits.ok()) return fits;
+  const absl::StatusOr<std::uint64_t> bytes = files_.bytes();
+  if (!bytes.ok()) return bytes.status();
+  if (absl::Status fits = check_size(*bytes); !fits.ok()) return fits;
   std::vector<SessionEntry> chunks[kCopies];
   for (auto& chunk : chunks) chunk.resize(kSessionsPerRead);
   bool at_end = false;
   const std::uint64_t begin = next_index_;
-  for (std::uint64_t index = begin; index * kSessionEntryBytes < bytes; ++index) {
+  for (std::uint64_t index = begin; index * kSessionEntryBytes < *bytes; ++index) {
     if (index - first_row_ >= kSessionEntriesMax && !at_end) {
       return make_error(Errc::kLimit,
-                        absl::StrCat(path(0), ": more than ", kSessionEntriesMax,
+                        absl::StrCat(files_.path(0), ": more than ", kSessionEntriesMax,
                                      " entries; use another bus directory, or move the journal "
                                      "away"));
     }
     const std::size_t i = (index - begin) % kSessionsPerRead;
     for (std::size_t copy = 0; i == 0 && copy < kCopies; ++copy) {
-      const absl::Status status = read_entries(*disk_, files_[copy], index, chunks[copy]);
+      const absl::Status status = files_.read(copy, index, chunks[copy]);
       if (!status.ok()) return status;
     }
     const absl::Status status = take(index, chunks[0][i], chunks[1][i], at_end);
@@ -249,15 +158,15 @@ absl::Status SessionLog::load_entries() {
 // that was never part of a log takes hours to read, but no space on disk.
 absl::Status SessionLog::check_size(std::uint64_t bytes) const {
   if (bytes > bytes_max_) {
-    return make_error(Errc::kLimit,
-                      absl::StrCat(path(0), " or its copy has ", bytes, " bytes, but at most ",
-                                   bytes_max_, " are read from a file of another user"));
+    return make_error(Errc::kLimit, absl::StrCat(files_.path(0), " or its copy has ", bytes,
+                                                 " bytes, but at most ", bytes_max_,
+                                                 " are read from a file of another user"));
   }
   const std::uint64_t rows_max = first_row_ + kSessionEntriesMax + kSessionEntriesAhead;
   if (bytes / kSessionEntryBytes <= rows_max) return absl::OkStatus();
   return make_error(
       Errc::kDamaged,
-      absl::StrCat(path(0), " or its copy has ", bytes, " bytes; a log has at most ",
+      absl::StrCat(files_.path(0), " or its copy has ", bytes, " bytes; a log has at most ",
                    rows_max * kSessionEntryBytes,
                    ". Cut the longer file to the length of the other one (truncate -r)."));
 }
@@ -270,29 +179,29 @@ absl::Status SessionLog::take(std::uint64_t index, const SessionEntry& in_first,
     return absl::OkStatus();
   }
   if (states[0] != EntryState::kValid && states[1] != EntryState::kValid) {
-    return damaged_log(where(index), "valid in neither copy");
+    return damaged_log(files_.where(index), "valid in neither copy");
   }
-  if (at_end) return damaged_log(where(index), "an entry after the end of the list");
+  if (at_end) return damaged_log(files_.where(index), "an entry after the end of the list");
   const bool both = states[0] == states[1];
   if (both && std::memcmp(&in_first, &in_copy, kSessionEntryBytes) != 0) {
-    return damaged_log(where(index), "the two copies contradict each other");
+    return damaged_log(files_.where(index), "the two copies contradict each other");
   }
   const std::size_t good = states[0] == EntryState::kValid ? 0 : 1;
   const SessionEntry& entry = good == 0 ? in_first : in_copy;
   if (entry.version < kSessionVersionMin || entry.version > kSessionVersion) {
     return make_error(Errc::kAbiMismatch,
-                      absl::StrCat(where(index), ": version ", entry.version,
+                      absl::StrCat(files_.where(index), ": version ", entry.version,
                                    ", but this program reads versions ", kSessionVersionMin, " to ",
                                    kSessionVersion, ". Use the release that wrote it."));
   }
   if (entry.version != version_for(entry)) {
-    return damaged_log(where(index), "a row of another version than its journal's");
+    return damaged_log(files_.where(index), "a row of another version than its journal's");
   }
   if (entry.version >= 2 && entry.previous_hash != last_row_hash_) {
-    return damaged_log(where(index), "it does not follow from the row before it");
+    return damaged_log(files_.where(index), "it does not follow from the row before it");
   }
   const std::string defect = table_.defect(entry);
-  if (!defect.empty()) return damaged_log(where(index), defect);
+  if (!defect.empty()) return damaged_log(files_.where(index), defect);
   if (!both) copy_defects_.push_back({1 - good, index, states[1 - good] == EntryState::kEmpty});
   take_row(entry);
   return absl::OkStatus();
@@ -307,20 +216,11 @@ void SessionLog::take_row(const SessionEntry& entry) {
 // Syncs both copies even if they agree, because a killed writer may have left a page unsynced.
 absl::Status SessionLog::heal() {
   for (const SessionCopyDefect& defect : copy_defects_) {
-    SessionEntry entry;
-    absl::Status status =
-        read_entries(*disk_, files_[1 - defect.copy], defect.index, std::span(&entry, 1));
-    if (status.ok()) {
-      status = disk_->write_at(files_[defect.copy].get(), defect.index * kSessionEntryBytes,
-                               std::as_bytes(std::span(&entry, 1)));
-    }
+    const absl::Status status = files_.restore(defect.copy, defect.index);
     if (!status.ok()) return status;
   }
-  for (const OpenFile& file : files_) {
-    const absl::Status status = disk_->sync(file.get());
-    if (!status.ok()) return status;
-  }
-  return first_row_ > 0 ? give_back_dropped_rows() : absl::OkStatus();
+  const absl::Status synced = files_.sync();
+  return synced.ok() && first_row_ > 0 ? files_.give_back_before(first_row_) : synced;
 }
 
 // All rows of a journal have the version of its first row. Only its first listed begin defines that
@@ -339,15 +239,14 @@ absl::Status SessionLog::append(SessionEntry entry) {
   entry.version = version_for(entry);
   const std::string defect = table_.defect(entry);
   if (!defect.empty()) {
-    return make_error(Errc::kInvalidArgument, absl::StrCat(where(next_index_), ": ", defect));
+    return make_error(Errc::kInvalidArgument,
+                      absl::StrCat(files_.where(next_index_), ": ", defect));
   }
-  // Every entry except an end leaves room for one more: the end.
+  // Any entry but an end leaves room for one more: the end.
   const std::uint64_t rows = next_index_ + (entry.kind == SessionEntryKind::kEnd ? 1 : 2);
   if (const absl::Status fits = check_rows(rows); !fits.ok()) return fits;
-  // While a log is copied, the rows themselves extend the files.
-  if (const absl::Status room = syncs_rows_ ? make_room(rows) : absl::OkStatus(); !room.ok()) {
-    return room;
-  }
+  const absl::Status room = files_.make_room(next_index_ + kSessionEntriesAhead, rows);
+  if (!room.ok()) return room;
   entry.index = next_index_;
   if (entry.wall_ns == 0) entry.wall_ns = wall_ns();
   entry.previous_hash = last_row_hash_;
@@ -355,7 +254,7 @@ absl::Status SessionLog::append(SessionEntry entry) {
     entry.source_fingerprint = entry.metadata_hash = entry.previous_hash = 0;
   }
   entry.checksum = checksum_of(entry);
-  failure_ = write_copies(entry);
+  failure_ = files_.write(entry);
   if (failure_.ok()) take_row(entry);
   return failure_;
 }
@@ -368,12 +267,12 @@ absl::Status SessionLog::forget_before(std::size_t count) {
   const std::uint64_t first_kept = sessions()[count].row_index;
   if (first_kept - first_row_ < kSessionRowsForgotten) return absl::OkStatus();
   SessionEntry before{};
-  absl::Status read = read_entries(*disk_, files_[0], first_kept - 1, std::span(&before, 1));
+  absl::Status read = files_.read(0, first_kept - 1, std::span(&before, 1));
   if (!read.ok()) return read;
   failure_ = write_front(first_kept, hash_of(before));
   if (!failure_.ok()) return failure_;
   table_.drop_front(count);
-  return give_back_dropped_rows();
+  return files_.give_back_before(first_row_);
 }
 
 absl::Status SessionLog::write_front(std::uint64_t first_row, std::uint64_t dropped_hash) {
@@ -384,22 +283,18 @@ absl::Status SessionLog::write_front(std::uint64_t first_row, std::uint64_t drop
   head.wall_ns = wall_ns();
   head.previous_hash = dropped_hash;
   head.checksum = checksum_of(head);
-  if (const absl::Status written = write_copies(head); !written.ok()) return written;
+  if (const absl::Status written = files_.write(head); !written.ok()) return written;
   first_row_ = first_row;
   dropped_hash_ = dropped_hash;
   return absl::OkStatus();
 }
 
 absl::Status SessionLog::copy_sessions(const SessionLog& from) {
-  syncs_rows_ = false;
+  files_.begin_batch();
   absl::Status status = append_sessions(from);
-  syncs_rows_ = true;
-  if (status.ok()) status = write_unwritten();
-  if (status.ok()) status = make_room(next_index_ + 1);
-  for (const OpenFile& file : files_) {
-    if (status.ok()) status = disk_->sync(file.get());
-  }
-  return status;
+  status.Update(files_.end_batch());
+  if (status.ok()) status = files_.make_room(next_index_ + kSessionEntriesAhead, next_index_ + 1);
+  return status.ok() ? files_.sync() : status;
 }
 
 absl::Status SessionLog::append_sessions(const SessionLog& from) {
@@ -432,16 +327,6 @@ absl::Status SessionLog::append_sessions(const SessionLog& from) {
   return status;
 }
 
-// The dropped rows are no longer valid, so a file system without holes may keep them.
-absl::Status SessionLog::give_back_dropped_rows() {
-  for (const OpenFile& file : files_) {
-    const absl::Status status =
-        disk_->punch_hole(file.get(), kSessionEntryBytes, (first_row_ - 1) * kSessionEntryBytes);
-    if (!status.ok() && errno_of(status) != EOPNOTSUPP) return status;
-  }
-  return absl::OkStatus();
-}
-
 // Without a session, returns an entry that the rules do not allow.
 SessionEntry SessionLog::entry_of_last(SessionEntryKind kind) const {
   SessionEntry entry{};
@@ -469,81 +354,14 @@ absl::Status SessionLog::append_end(SessionEnd how, Sequence last, Sequence void
   return append(entry);
 }
 
-std::vector<std::string> SessionLog::lost_names() const {
-  std::vector<std::string> lost;
-  for (std::size_t copy = 0; copy < kCopies; ++copy) {
-    if (!disk_->names(path(copy), files_[copy].get()).value_or(true)) lost.push_back(path(copy));
-  }
-  return lost;
-}
-
 absl::Status SessionLog::check_rows(std::uint64_t rows) const {
   if (rows - first_row_ <= kSessionEntriesMax) return absl::OkStatus();
   return make_error(
       Errc::kLimit,
-      absl::StrCat(path(0), ": ", kSessionEntriesMax,
+      absl::StrCat(files_.path(0), ": ", kSessionEntriesMax,
                    " entries, which is the maximum. Use another bus directory, or set "
                    "--retain-bytes: a start then drops the entries of sessions whose records "
                    "were removed."));
-}
-
-// Grows the files ahead. On a full disk, room for `rows` is enough.
-absl::Status SessionLog::make_room(std::uint64_t rows) {
-  const absl::Status grown = grow(next_index_ + kSessionEntriesAhead);
-  if (errc_of(grown) != Errc::kNoSpace) return grown;
-  for (const OpenFile& file : files_) {
-    const auto size = size_of(*disk_, file);
-    if (!size.ok()) return size.status();
-    if (*size < rows * kSessionEntryBytes) return grown;
-  }
-  return absl::OkStatus();
-}
-
-// Writes zeros after the end. Allocating the file from its beginning would fill the hole of a
-// shortened log.
-absl::Status SessionLog::grow(std::uint64_t entries) {
-  static constexpr std::byte kZeros[kSessionsGrowthBytes] = {};
-  const std::uint64_t bytes = entries * kSessionEntryBytes;
-  const std::uint64_t wanted =
-      (bytes + kSessionsGrowthBytes - 1) / kSessionsGrowthBytes * kSessionsGrowthBytes;
-  for (const OpenFile& file : files_) {
-    auto size = size_of(*disk_, file);
-    if (!size.ok()) return size.status();
-    while (*size < wanted) {
-      const std::uint64_t step = std::min(wanted - *size, kSessionsGrowthBytes);
-      const absl::Status status = disk_->write_at(file.get(), *size, std::span(kZeros, step));
-      if (!status.ok()) return status;
-      *size += step;
-    }
-  }
-  return absl::OkStatus();
-}
-
-// Row 0 of a shortened log may be written after others.
-absl::Status SessionLog::write_copies(const SessionEntry& entry) {
-  if (!syncs_rows_ && entry.kind != SessionEntryKind::kShortened) {
-    unwritten_.push_back(entry);
-    return unwritten_.size() < kSessionRowsTogether ? absl::OkStatus() : write_unwritten();
-  }
-  for (const OpenFile& file : files_) {
-    absl::Status status = disk_->write_at(file.get(), entry.index * kSessionEntryBytes,
-                                          std::as_bytes(std::span(&entry, 1)));
-    if (status.ok() && syncs_rows_) status = disk_->sync(file.get());
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
-}
-
-absl::Status SessionLog::write_unwritten() {
-  if (unwritten_.empty()) return absl::OkStatus();
-  for (const OpenFile& file : files_) {
-    const absl::Status status =
-        disk_->write_at(file.get(), unwritten_.front().index * kSessionEntryBytes,
-                        std::as_bytes(std::span(unwritten_)));
-    if (!status.ok()) return status;
-  }
-  unwritten_.clear();
-  return absl::OkStatus();
 }
 
 }  // namespace lapwing

@@ -5,6 +5,7 @@
 // damage, unless both copies are empty from there on, which is the end. Readers (open_read_only)
 // write nothing. A writer (open) first repairs the copy that lags behind, and syncs both. The files
 // grow ahead: even on a full disk there is room for some reservations, and always for an end.
+// SessionFiles (session_files.h) locks, writes, syncs and grows the files.
 //
 // Shortening: forget_before() drops the rows of sessions without remaining records. Row 0 becomes a
 // row of kind kShortened, with the index of the first valid row and the hash of the row before it.
@@ -32,16 +33,13 @@
 #include "os/file_lock.h"
 #include "os/io.h"
 #include "proto/journal_format.h"
+#include "snapshot/journal/session_files.h"
 #include "snapshot/journal/session_rules.h"
 
 namespace lapwing {
 
-inline constexpr char kSessionsFileName[] = "sessions";
-inline constexpr char kCopySuffix[] = ".copy";
-inline constexpr std::uint64_t kSessionsGrowthBytes = 64 * 1024;
 inline constexpr std::uint64_t kSessionEntriesAhead = 64;  // entries to reserve room for
 inline constexpr std::uint64_t kSessionEntriesMax = std::uint64_t{1} << 22;  // without dropped ones
-inline constexpr std::size_t kSessionRowsTogether = 128;      // in one write of a copied log
 inline constexpr std::uint64_t kSessionRowsForgotten = 1024;  // the minimum to drop at a time
 // A reader may find an entry half written by a running publisher. It is damage if it is still
 // invalid after this many re-reads.
@@ -112,13 +110,9 @@ class SessionLog {
 
   // The files whose locks a writer holds, for a caller that must hold them longer:
   // make_write_queue.
-  std::vector<FileHandle> held_files() const {
-    std::vector<FileHandle> held;
-    for (const OpenFile& file : files_) held.push_back(file.get());
-    return held;
-  }
+  std::vector<FileHandle> held_files() const { return files_.handles(); }
   // For a log opened for writing: the paths of its files that were removed or replaced.
-  std::vector<std::string> lost_names() const;
+  std::vector<std::string> lost_names() const { return files_.lost_names(); }
 
   // Entries read or written, including dropped ones. The index of the damaged entry if there is
   // one.
@@ -127,21 +121,14 @@ class SessionLog {
   const std::vector<SessionCopyDefect>& copy_defects() const { return copy_defects_; }
 
  private:
-  static constexpr std::size_t kCopies = 2;
+  static constexpr std::size_t kCopies = SessionFiles::kCopies;
 
-  SessionLog(Disk& disk, std::string directory, std::string name)
-      : disk_(&disk), directory_(std::move(directory)), name_(std::move(name)) {}
+  explicit SessionLog(SessionFiles files) : files_(std::move(files)) {}
   static absl::StatusOr<SessionLog> open_reader(SessionLog log, absl::Status& damage);
-  std::string path(std::size_t copy) const;
-  std::string where(std::uint64_t index) const;
-  absl::Status open_files(OpenMode mode);
-  absl::Status lock_files(std::uint64_t retry_ns);
-  absl::Status create_missing();
   absl::Status load();
   absl::Status load_front();
   absl::Status load_entries();
   absl::Status check_size(std::uint64_t bytes) const;
-  absl::Status check_not_lost() const;
   absl::Status take(std::uint64_t index, const SessionEntry& in_first, const SessionEntry& in_copy,
                     bool& at_end);
   void take_row(const SessionEntry& entry);
@@ -149,27 +136,17 @@ class SessionLog {
   SessionEntry entry_of_last(SessionEntryKind kind) const;
   std::uint32_t version_for(const SessionEntry& entry) const;
   absl::Status check_rows(std::uint64_t rows) const;
-  absl::Status make_room(std::uint64_t rows);
-  absl::Status grow(std::uint64_t entries);
   absl::Status append_sessions(const SessionLog& from);
-  absl::Status write_copies(const SessionEntry& entry);
-  absl::Status write_unwritten();
   absl::Status write_front(std::uint64_t first_row, std::uint64_t dropped_hash);
-  absl::Status give_back_dropped_rows();
 
-  Disk* disk_;
-  std::string directory_;
-  std::string name_;
+  SessionFiles files_;
   SessionTable table_;
   std::vector<SessionCopyDefect> copy_defects_;
   std::uint64_t first_row_ = 0;  // index of the first valid row; above 0 in a shortened log
   std::uint64_t next_index_ = 0;
   std::uint64_t dropped_hash_ = 0;  // of the last dropped row
   std::uint64_t last_row_hash_ = 0;
-  OpenFile files_[kCopies];
   std::uint64_t bytes_max_ = UINT64_MAX;  // of each file
-  bool syncs_rows_ = true;
-  std::vector<SessionEntry> unwritten_;  // successive rows, while rows are not synced individually
   absl::Status failure_;
 };
 

@@ -1,0 +1,91 @@
+// The two files of a session log, `sessions` and `sessions.copy`, as rows at fixed offsets.
+// SessionLog (session_log.h) interprets the rows.
+//
+// Invariants
+//  1. A row is written to the first file, synced, then to the copy, synced. At every moment at
+//     least one copy of it is whole. The rows of a batch are written without syncs.
+//  2. A writer holds the locks of both files. It locks the existing files before it creates or
+//     changes anything.
+//  3. The files grow by zeros, ahead of need. Rows whose space was given back keep their offsets.
+//
+// Thread safety: one thread. Borrows the Disk.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "os/io.h"
+#include "proto/journal_format.h"
+
+namespace lapwing {
+
+inline constexpr char kSessionsFileName[] = "sessions";
+inline constexpr char kCopySuffix[] = ".copy";
+inline constexpr std::uint64_t kSessionsGrowthBytes = 64 * 1024;
+inline constexpr std::size_t kSessionRowsTogether = 128;  // in one write of a batch
+
+class SessionFiles {
+ public:
+  static constexpr std::size_t kCopies = 2;
+
+  // `directory` is the journal root, `name` the first file's.
+  SessionFiles(Disk& disk, std::string directory, std::string name)
+      : disk_(&disk), directory_(std::move(directory)), name_(std::move(name)) {}
+
+  // Opens and locks both files, and creates missing ones. Errors: those of SessionLog::open.
+  absl::Status open_to_write(std::uint64_t lock_retry_ns);
+  // Opens the files that exist, unless both are open already. A reader needs only one of them.
+  absl::Status open_to_read();
+  bool any_open() const { return files_[0].valid() || files_[1].valid(); }
+  // For files without a row: kDamaged if segments exist beside them.
+  absl::Status check_not_lost() const;
+
+  std::string path(std::size_t copy) const;
+  std::string where(std::uint64_t index) const;  // for messages
+  // Size of the longer file in bytes.
+  absl::StatusOr<std::uint64_t> bytes() const;
+  // Reads the rows from `index` on. Rows beyond the end and rows of a missing file are zeros.
+  absl::Status read(std::size_t copy, std::uint64_t index, std::span<SessionEntry> rows) const;
+
+  // Writes `row` at row.index to both files and syncs them, or adds it to the batch.
+  absl::Status write(const SessionEntry& row);
+  void begin_batch() { batch_.emplace(); }
+  // Writes the rest of the batch; sync() makes it durable.
+  absl::Status end_batch();
+  // Overwrites a row of `copy` with that of the other copy, without a sync.
+  absl::Status restore(std::size_t copy, std::uint64_t index);
+  absl::Status sync();
+  // Grows both files to `wanted` rows. On a full disk `needed` rows are enough. Does nothing in a
+  // batch, whose rows themselves make the files longer.
+  absl::Status make_room(std::uint64_t wanted, std::uint64_t needed);
+  // Gives back the space of the rows between row 0 and `first`. They must be invalid already: a
+  // file system without holes keeps them.
+  absl::Status give_back_before(std::uint64_t first);
+
+  std::vector<FileHandle> handles() const { return {files_[0].get(), files_[1].get()}; }
+  // The paths that no longer name the open files: somebody has removed or replaced them.
+  std::vector<std::string> lost_names() const;
+
+ private:
+  absl::Status open_files(OpenMode mode);
+  absl::Status create_missing();
+  absl::StatusOr<std::uint64_t> bytes_of(std::size_t copy) const;
+  absl::Status grow(std::uint64_t rows);
+  absl::Status write_rows(std::span<const SessionEntry> rows);
+
+  Disk* disk_;
+  std::string directory_;
+  std::string name_;
+  OpenFile files_[kCopies];
+  // Successive rows that are not written yet; nullopt while each row is written and synced at once.
+  std::optional<std::vector<SessionEntry>> batch_;
+};
+
+}  // namespace lapwing
