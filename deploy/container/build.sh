@@ -5,7 +5,7 @@
 #                                            IMAGE is its name (default: lapwing:VERSION)
 #
 # Needs root, mmdebstrap and buildah. Debian's packages come from this machine's apt sources, which
-# may be a local mirror or file://. Nothing else is downloaded.
+# may be a local mirror or a folder. Nothing else is downloaded.
 # Exit: 0 built, 1 not built, 2 wrong usage.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
