@@ -145,7 +145,7 @@ impl Channel {
         })
     }
 
-    /// Returns an interrupter, with which another thread ends a wait of this side.
+    /// Returns an interrupter. Another thread uses it to end a call that waits.
     pub fn interrupter(&self) -> Interrupter {
         self.handle.interrupter()
     }
