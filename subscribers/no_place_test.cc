@@ -189,7 +189,7 @@ TEST_CASE("Where the ring is not the publisher's, one that is refused asks once 
   REQUIRE(bus.ring->unlink().ok());
   Trace trace(bus, bus.options());
   const std::uint64_t deadline_ns = far_deadline();
-  const auto refusals = [&] { return bus.server->dropped(DropReason::kTooManyClients); };
+  const auto refusals = [&] { return bus.server->drops().count(DropReason::kTooManyClients); };
   while (refusals() == 0 && monotonic_ns() < deadline_ns) (void)trace.step();
   const std::uint64_t until_ns = monotonic_ns() + kRefusedIntervalNs / 2;
   while (monotonic_ns() < until_ns) (void)trace.step();
