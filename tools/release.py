@@ -36,7 +36,7 @@ PLACES = [
     ("bindings/csharp/src/Library.cs", rf'release of the library, "{FULL}"'),
     ("bindings/java/README.md", POM + FULL),
     ("bindings/java/pom.xml", POM + FULL),
-    ("bindings/java/src/main/java/lapwing/Lapwing.java", rf'release, "{FULL}"'),
+    ("bindings/java/src/main/java/lapwing/Lapwing.java", rf'release, such as "{FULL}"'),
     ("bindings/kotlin/pom.xml", POM + FULL),
     ("bindings/node/package.json", rf'^  "version": "{FULL}"'),
     ("bindings/node/src/library.ts", rf'release of the library, "{FULL}"'),
@@ -55,7 +55,7 @@ PLACES = [
     ("docs/reference/cpp.md", rf"find_package\(lapwing {SHORT}"),
     ("docs/tutorial/2-your-own-records.md", rf"find_package\(lapwing {SHORT}"),
     ("docs/versions.md", rf"^\| {SHORT} \| fixes"),
-    ("include/lapwing.h", rf'^/\* The release, "{FULL}"'),
+    ("include/lapwing.h", rf'^/\* Returns the release, "{FULL}"'),
     ("tests/install/consumer/CMakeLists.txt", rf"find_package\(lapwing {SHORT}"),
 ]
 # Texts that contain a version and keep it: history, and versions of other things.
