@@ -38,11 +38,11 @@ class Reference(unittest.TestCase):
 
     def test_comments_above_behind_and_at_the_head_are_in_it(self):
         recording = self.page("classlapwing_1_1Recording.html")
-        self.assertIn("Makes what was appended durable and moves position() to its end.", recording)
+        self.assertIn("Makes the appended records durable and moves position() to their end.", recording)
         counters = self.page("structlapwing_1_1RecordingCounters.html")
         self.assertIn("that this object has written to", counters)
         head = self.page("recording_8h.html")
-        self.assertIn("It continues exactly where it was, after a crash as well", head)
+        self.assertIn("continues exactly where it stopped, even after a crash", head)
 
     def test_the_guide_is_its_main_page(self):
         self.assertIn("Rules for all classes", self.page("index.html"))
