@@ -101,14 +101,14 @@ class Sides:
             time.sleep(0.001)
 
     def finish(self, role):
-        """What it printed, once it has ended by itself."""
+        """The line of JSON it printed last, once it has ended by itself; a library may print before."""
         process = self.processes[role]
         while process.poll() is None:
             self.check()
             time.sleep(0.005)
         self.check()
-        output = process.stdout.read()
-        return json.loads(output) if output.strip() else {}
+        lines = process.stdout.read().strip().splitlines()
+        return json.loads(lines[-1]) if lines else {}
 
     def signal(self, role, number):
         os.killpg(self.processes[role].pid, number)
