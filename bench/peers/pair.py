@@ -101,14 +101,14 @@ class Sides:
             time.sleep(0.001)
 
     def finish(self, role):
-        """The output of a role, after it has ended."""
+        """The line of JSON that a role printed last. Its libraries may print other lines before it."""
         process = self.processes[role]
         while process.poll() is None:
             self.check()
             time.sleep(0.005)
         self.check()
-        output = process.stdout.read()
-        return json.loads(output) if output.strip() else {}
+        lines = process.stdout.read().strip().splitlines()
+        return json.loads(lines[-1]) if lines else {}
 
     def signal(self, role, number):
         os.killpg(self.processes[role].pid, number)
