@@ -101,7 +101,7 @@ class Sides:
             time.sleep(0.001)
 
     def finish(self, role):
-        """The line of JSON that a role printed last. Its libraries may print other lines before it."""
+        """The JSON line that a role printed last. Its libraries may print lines before it."""
         process = self.processes[role]
         while process.poll() is None:
             self.check()
