@@ -17,6 +17,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 PROGRAMS = Path(os.environ.get("LAPWING_BUILD_DIR", ROOT / "build" / "release"))
+SUBSCRIBERS = "lapwing subscribers --bus ./es"
 HANG_SECONDS = 120
 
 
@@ -41,8 +42,8 @@ class Page:
         assert command.startswith(beginning), (beginning, command)
         return command
 
-    def run(self, command):
-        done = subprocess.run(
+    def try_to_run(self, command):
+        return subprocess.run(
             ["bash", "-c", command],
             cwd=self.folder,
             env=self.environment,
@@ -51,6 +52,9 @@ class Page:
             timeout=HANG_SECONDS,
             check=False,
         )
+
+    def run(self, command):
+        done = self.try_to_run(command)
         assert done.returncode == 0, (command, done.stdout, done.stderr)
         return done.stdout
 
@@ -67,10 +71,13 @@ class Page:
             process.wait(HANG_SECONDS)
 
     def until(self, command, is_there):
-        """Waits for what a command prints as JSON."""
+        """Waits until a command succeeds, and prints JSON that `is_there` accepts."""
         deadline = time.monotonic() + HANG_SECONDS
-        while not is_there(json.loads(self.run(command))):
-            assert time.monotonic() < deadline, command
+        while True:
+            done = self.try_to_run(command)
+            if done.returncode == 0 and is_there(json.loads(done.stdout)):
+                return
+            assert time.monotonic() < deadline, (command, done.stdout, done.stderr)
             time.sleep(0.05)
 
 
@@ -128,7 +135,7 @@ def as_numbers(levels):
 def test_an_order_book(page):
     page.save("book.py")
     with page.terminal(page.next("lapwing publish")):
-        page.until("lapwing info --json --bus ./es", lambda bus: bus["head"] == 100_000)
+        page.until(f"{SUBSCRIBERS} --json", lambda bus: bus["head"] == 100_000)
         shown = as_numbers(levels_of_command(page.run(page.next("lapwing book"))))
         assert len(shown) == 6
         said = page.run(page.next("python book.py"))
@@ -138,12 +145,12 @@ def test_an_order_book(page):
         checkpoint, kill, wait, state = (
             page.next(beginning) for beginning in ("lapwing checkpoint", "kill", "wait", "lapwing")
         )
-        positions = "lapwing subscribers --json --bus ./es"
-        read = f"until {positions} | grep -q '\"position\": *100000'; do sleep 0.1; done"
+        read = f"until {SUBSCRIBERS} --json | grep -q '\"position\": *100000'; do sleep 0.1; done"
         said = page.run("\n".join([checkpoint, read, kill, wait, state]))
         assert "as of       record 100000 of journal" in said
         said = page.run(page.next("python book.py"))
-        assert re.match(r"session 1\nsnapshot-complete 100000: .*\ncaught-up 100000\n0 changes", said)
+        start = r"session 100001\nsnapshot-complete 100000: .*\ncaught-up 100000\n0 changes"
+        assert re.match(start, said)
         assert as_numbers(levels_of_program(said)) == shown
 
     program = (page.folder / "book.py").read_text()
@@ -154,5 +161,6 @@ def test_an_order_book(page):
     follow, remove = "python book.py", page.next("rm")
     with page.terminal(publish):
         said = page.run(follow)
-    assert re.search(r"^closed 200000: .*\n[1-9]\d* changes of the best prices, sequence 200000", said, re.M)
+    end = r"^closed 200000: .*\n[1-9]\d* changes of the best prices, sequence 200000"
+    assert re.search(end, said, re.M)
     page.run(remove)
