@@ -36,7 +36,7 @@ done
 # repeat VARIABLE DEFAULT CI LONG: sets how often, or for how many seconds, a test repeats actions
 # at random moments. A variable that is already set is kept.
 repeat() {
-  # one of them is selected by the name of the tier
+  # shellcheck disable=SC2034 # one of them is selected by the name of the tier
   local default=$2 ci=$3 long=$4
   export "$1=${!1:-${!tier}}"
 }
