@@ -8,6 +8,9 @@ target_include_directories(lapwing_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJE
 target_compile_options(lapwing_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
   -Wnon-virtual-dtor -Wimplicit-fallthrough)
+# Objects do not depend on where the project is, so that a compiler cache serves every checkout. Tests
+# print the names of their files (__FILE__).
+target_compile_options(lapwing_flags INTERFACE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(LAPWING_WARNINGS_ARE_ERRORS)
   target_compile_options(lapwing_flags INTERFACE -Werror)
 endif()
