@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
-#include "subscribers/record_identity.h"
+#include "snapshot/schema/record_identity.h"
 
 namespace lapwing::cli {
 

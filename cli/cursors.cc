@@ -12,7 +12,7 @@
 #include "monitor/json_text.h"
 #include "monitor/time_text.h"
 #include "os/posix_io.h"
-#include "subscribers/cursor_file.h"
+#include "snapshot/cursor/cursor_file.h"
 
 namespace lapwing::cli {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "monitor/bus_search.h"
 #include "monitor/count_text.h"
+#include "monitor/find_buses.h"
 
 namespace lapwing::cli {
 

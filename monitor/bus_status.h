@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "monitor/bus_monitor.h"
 #include "monitor/journal_status.h"
-#include "subscribers/record_identity.h"
+#include "snapshot/schema/record_identity.h"
 
 namespace lapwing {
 

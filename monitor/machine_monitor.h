@@ -20,7 +20,7 @@
 #include "monitor/background.h"
 #include "monitor/bus_labels.h"
 #include "monitor/bus_monitor.h"
-#include "monitor/bus_search.h"
+#include "monitor/find_buses.h"
 #include "monitor/other_user.h"
 #include "monitor/watched_users.h"
 

@@ -19,7 +19,7 @@
 #include "lapwing/sequence.h"
 #include "snapshot/schema/field_reader.h"
 #include "snapshot/schema/record_clock.h"
-#include "subscribers/record_identity.h"
+#include "snapshot/schema/record_identity.h"
 
 namespace lapwing {
 

@@ -28,7 +28,7 @@
 #include "snapshot/bus_directory.h"
 #include "snapshot/journal/journal_reader.h"
 #include "snapshot/journal/listed_journals.h"
-#include "subscribers/record_identity.h"
+#include "snapshot/schema/record_identity.h"
 #include "subscribers/session_trail.h"
 
 namespace lapwing {

@@ -32,8 +32,8 @@
 #include "snapshot/checkpoint/checkpoint_directory.h"
 #include "snapshot/checkpoint/checkpoint_load.h"
 #include "snapshot/checkpoint/loaded_checkpoint.h"
+#include "snapshot/schema/record_identity.h"
 #include "subscribers/attachment.h"
-#include "subscribers/record_identity.h"
 
 namespace lapwing {
 

@@ -12,7 +12,7 @@
 #include "lapwing/schema.h"
 #include "snapshot/bus_directory.h"
 #include "snapshot/schema/known_schemas.h"
-#include "subscribers/record_identity.h"
+#include "snapshot/schema/record_identity.h"
 
 namespace lapwing::c {
 namespace {

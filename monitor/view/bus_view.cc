@@ -16,7 +16,7 @@
 #include "os/deadline.h"
 #include "os/kernel.h"
 #include "os/start_thread.h"
-#include "subscribers/record_identity.h"
+#include "snapshot/schema/record_identity.h"
 
 namespace lapwing {
 namespace {

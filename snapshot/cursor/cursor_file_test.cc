@@ -1,6 +1,6 @@
 // The two copies in the file of a cursor: torn, damaged, of other files and versions, cut short by
 // kills and power cuts, and read while they are written.
-#include "subscribers/cursor_file.h"
+#include "snapshot/cursor/cursor_file.h"
 
 #include <algorithm>
 #include <array>

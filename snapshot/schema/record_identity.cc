@@ -1,4 +1,4 @@
-#include "subscribers/record_identity.h"
+#include "snapshot/schema/record_identity.h"
 
 #include <optional>
 #include <utility>

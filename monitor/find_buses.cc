@@ -1,4 +1,4 @@
-#include "monitor/bus_search.h"
+#include "monitor/find_buses.h"
 
 #include <dirent.h>
 #include <fcntl.h>

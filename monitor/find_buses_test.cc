@@ -1,5 +1,5 @@
 // Which announcements are believed, in a folder that stands in for /dev/shm.
-#include "monitor/bus_search.h"
+#include "monitor/find_buses.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "subscribers/cursor_file.h"
+#include "snapshot/cursor/cursor_file.h"
 
 #include <array>
 #include <cstring>

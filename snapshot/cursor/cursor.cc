@@ -8,7 +8,7 @@
 #include "os/exclusive_lock.h"
 #include "os/fork.h"
 #include "os/posix_io.h"
-#include "subscribers/cursor_file.h"
+#include "snapshot/cursor/cursor_file.h"
 
 namespace lapwing {
 namespace {
