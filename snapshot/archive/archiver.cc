@@ -18,11 +18,15 @@
 namespace lapwing {
 namespace {
 
-// Whose request a completion belongs to.
-constexpr std::uint64_t kWriterTags = std::uint64_t{1} << 32;
-constexpr std::uint64_t kCycleTags = std::uint64_t{2} << 32;
-constexpr std::uint64_t kPoolTags = std::uint64_t{3} << 32;
-constexpr std::uint64_t kRetentionTags = std::uint64_t{4} << 32;
+// The part that a request belongs to, in the upper half of its tag.
+enum class TagOwner : std::uint64_t { kWriter = 1, kCycle, kPool, kRetention };
+
+constexpr std::uint64_t tags_of(TagOwner owner) {
+  return static_cast<std::uint64_t>(owner) << 32;
+}
+constexpr TagOwner owner_of(std::uint64_t tag) {
+  return static_cast<TagOwner>(tag >> 32);
+}
 
 static_assert(kSegmentSlotBytesMax / kPageBytes * sizeof(SumEntry) * kOpenSegmentsMin <=
               kSumMemoryBytesMax);
@@ -84,12 +88,12 @@ struct Archiver::State {
       : queue(queue_in),
         sessions(sessions_in),
         options(opts),
-        pool(segment_options(opts), kPoolTags),
-        writer(pool, {opts.first, opts.capacity, opts.ring_slots, kWriterTags}),
-        cycle(pool, opts.first, kCycleTags),
+        pool(segment_options(opts), tags_of(TagOwner::kPool)),
+        writer(pool, {opts.first, opts.capacity, opts.ring_slots, tags_of(TagOwner::kWriter)}),
+        cycle(pool, opts.first, tags_of(TagOwner::kCycle)),
         schedule(opts.journal.geometry, opts.sync_interval_ns),
-        retention(opts.journal,
-                  {opts.retention, opts.oldest, opts.file_permissions, kRetentionTags}) {}
+        retention(opts.journal, {opts.retention, opts.oldest, opts.file_permissions,
+                                 tags_of(TagOwner::kRetention)}) {}
 
   absl::Status open();
   void give_back_unused(Sequence last);
@@ -130,19 +134,20 @@ struct Archiver::State {
   SegmentRetention retention;
   RateMeter rate;
 
-  // As the owner last said.
-  Sequence head = 0;
-  std::uint64_t now_ns = 0;
-  std::uint64_t wall_ns = 0;
-
+  struct {
+    Sequence head = 0;
+    std::uint64_t ns = 0;  // CLOCK_MONOTONIC
+    std::uint64_t wall_ns = 0;
+  } now;  // as the owner last passed it
   Sequence reserved_through = 0;
   Sequence present_through = 0;  // end of the segments that were there at the start
   bool closing = false;
   std::uint64_t stalled_ns = 0;  // at the start and the end: waited without a completion
 
   std::uint64_t names_due_ns = 0;  // when the names of open files are looked at next
-  bool noted_index = false, noted_retention = false, noted_session_log = false,
-       noted_retention_file = false;
+  struct {
+    bool index = false, retention = false, session_log = false, retention_file = false;
+  } noted;  // troubles that were logged
 
   absl::Status failure;
   JournalCondition failed_condition;
@@ -180,13 +185,13 @@ void Archiver::State::drain() {
 }
 
 absl::Status Archiver::State::open() {
-  head = options.first - 1;
-  wall_ns = sessions.last() == nullptr ? 0 : sessions.last()->begin.wall_ns;
+  now.head = options.first - 1;
+  now.wall_ns = sessions.last() == nullptr ? 0 : sessions.last()->begin.wall_ns;
   const auto present = pool.open();
   if (!present.ok()) return present.status();
   const std::uint64_t segment = options.journal.geometry.segment_of(options.first);
   const bool there = std::ranges::binary_search(*present, segment);
-  present_through = there ? head : options.journal.geometry.segment_first(segment) - 1;
+  present_through = there ? now.head : options.journal.geometry.segment_first(segment) - 1;
   if (const absl::Status status = retention.open(*present, segment); !status.ok()) return status;
   const absl::Status added = retention.add_discarded(listed_journals(sessions.sessions()));
   if (!added.ok()) return added;
@@ -207,7 +212,7 @@ absl::Status Archiver::State::prepare_first_segments() {
 absl::Status Archiver::State::prepare_through(std::uint64_t last) {
   const std::uint64_t first = options.journal.geometry.segment_of(options.first);
   do {
-    pool.advance(queue, {first, last, first, options.first - 1}, now_ns, wall_ns);
+    pool.advance(queue, {first, last, first, options.first - 1}, now.ns, now.wall_ns);
     if (const absl::Status status = wait_for_completion(); !status.ok()) return status;
   } while (pool.preparing());
   return pool.failure();
@@ -216,9 +221,7 @@ absl::Status Archiver::State::prepare_through(std::uint64_t last) {
 std::uint64_t Archiver::step(Sequence head, std::uint64_t now_ns, std::uint64_t wall_ns,
                              std::uint64_t wait_ns) {
   State& state = *state_;
-  state.head = head;
-  state.now_ns = now_ns;
-  state.wall_ns = wall_ns;
+  state.now = {head, now_ns, wall_ns};
   const bool was_good = state.good();
   state.collect(0);
   if (state.good()) {
@@ -235,30 +238,30 @@ std::uint64_t Archiver::step(Sequence head, std::uint64_t now_ns, std::uint64_t 
 }
 
 void Archiver::State::turn() {
-  rate.observe(head, now_ns);
-  pool.advance(queue, demand(), now_ns, wall_ns);
+  rate.observe(now.head, now.ns);
+  pool.advance(queue, demand(), now.ns, now.wall_ns);
   if (!pool.failure().ok()) return fail(JournalState::kFailed, pool.failure());
 
-  schedule.observe(progress(), now_ns);
-  writer.submit(queue, head, schedule.partial_due(progress(), now_ns));
-  if (!cycle.active() && schedule.sync_due(progress(), now_ns)) {
-    schedule.begun(progress(), now_ns);
-    cycle.begin(writer.archived(), now_ns, wall_ns);
+  schedule.observe(progress(), now.ns);
+  writer.submit(queue, now.head, schedule.partial_due(progress(), now.ns));
+  if (!cycle.active() && schedule.sync_due(progress(), now.ns)) {
+    schedule.begun(progress(), now.ns);
+    cycle.begin(writer.archived(), now.ns, now.wall_ns);
   }
   pool.set_oldest(retention.oldest());
-  absl::Status status = cycle.advance(queue, now_ns);
+  absl::Status status = cycle.advance(queue, now.ns);
   if (status.ok()) {
-    retention.advance(queue, {cycle.durable(), now_ns, wall_ns, closing});
+    retention.advance(queue, {cycle.durable(), now.ns, now.wall_ns, closing});
     status = reserve_if_low();
   }
-  if (status.ok() && now_ns >= names_due_ns) status = check_names();
+  if (status.ok() && now.ns >= names_due_ns) status = check_names();
   if (!status.ok()) fail(JournalState::kFailed, status);
   note_troubles();
 }
 
 // Whether the open files are still the ones that the next start will find.
 absl::Status Archiver::State::check_names() {
-  names_due_ns = now_ns + kNamesCheckNs;
+  names_due_ns = now.ns + kNamesCheckNs;
   pool.check_names(writer.submitted());
   if (!pool.failure().ok()) return pool.failure();
   // Locks again, because a reader's lock may have prevented it before (os/file_lock.h).
@@ -272,14 +275,14 @@ absl::Status Archiver::State::check_names() {
                              "publisher, then `lapwing repair` rebuilds them from the segments)"));
   }
   if (lost.size() == 1) {
-    note(noted_session_log,
+    note(noted.session_log,
          absl::StrCat(lost[0],
                       " was removed or replaced: the journal continues with the other copy,",
                       " and the next start rebuilds this one"));
   }
   if (retention.file_is_lost()) {
     const absl::Status restored = retention.restore_file();
-    note(noted_retention_file,
+    note(noted.retention_file,
          absl::StrCat(options.journal.directory, "/", kRetentionFileName,
                       " was removed or replaced and ",
                       restored.ok() ? "is made again"
@@ -291,11 +294,11 @@ absl::Status Archiver::State::check_names() {
 // What ends no journal is said once.
 void Archiver::State::note_troubles() {
   if (cycle.index_failures() > 0) {
-    note(noted_index, absl::StrCat("the time index has a hole: ", cycle.index_failure().message(),
+    note(noted.index, absl::StrCat("the time index has a hole: ", cycle.index_failure().message(),
                                    "; joins by time begin earlier than they need"));
   }
   if (retention.failed_count() > 0) {
-    note(noted_retention,
+    note(noted.retention,
          absl::StrCat("retention leaves a file behind: ", retention.failure().message()));
   }
 }
@@ -314,22 +317,28 @@ std::size_t Archiver::State::collect(std::uint64_t wait_ns) {
   const std::size_t count = queue.reap(completions, wait_ns);
   for (const WriteCompletion& completion : std::span(completions).first(count)) {
     if (!good()) break;  // nothing that completes after a failure counts
-    if (completion.tag >= kRetentionTags) {
-      retention.complete(completion.tag, completion.result);
-    } else if (completion.tag >= kPoolTags) {
-      pool.complete(completion.tag, completion.result);
-    } else if (completion.tag >= kCycleTags) {
-      cycle.complete(completion.tag, completion.result);
-    } else {
-      const absl::Status status = writer.complete(completion.tag, completion.result);
-      if (!status.ok()) fail(JournalState::kFailed, status);
+    switch (owner_of(completion.tag)) {
+      case TagOwner::kWriter: {
+        const absl::Status status = writer.complete(completion.tag, completion.result);
+        if (!status.ok()) fail(JournalState::kFailed, status);
+        break;
+      }
+      case TagOwner::kCycle:
+        cycle.complete(completion.tag, completion.result);
+        break;
+      case TagOwner::kPool:
+        pool.complete(completion.tag, completion.result);
+        break;
+      case TagOwner::kRetention:
+        retention.complete(completion.tag, completion.result);
+        break;
     }
   }
   return count;
 }
 
 SyncSchedule::Progress Archiver::State::progress() const {
-  return {head, writer.submitted(), writer.archived(), cycle.through()};
+  return {now.head, writer.submitted(), writer.archived(), cycle.through()};
 }
 
 SegmentDemand Archiver::State::demand() const {
@@ -338,27 +347,27 @@ SegmentDemand Archiver::State::demand() const {
   const std::uint64_t ahead = std::max(
       kSegmentsAheadMin, rate.records_in(kSegmentSecondsAhead) / geometry.segment_slots + 1);
   // At the end nothing is prepared that no record will reach.
-  const std::uint64_t last = closing ? geometry.segment_of(std::max(head, options.first))
+  const std::uint64_t last = closing ? geometry.segment_of(std::max(now.head, options.first))
                                      : first + std::min<std::uint64_t>(ahead, pool.size() / 2);
   const auto needed = closing ? first : writer.missing_segment();
   return {first, last, needed, writer.submitted()};
 }
 
 std::uint64_t Archiver::State::next_turn_ns() const {
-  if (!good()) return end_tried ? UINT64_MAX : now_ns;
-  return std::min({schedule.next_ns(progress(), now_ns), pool.retry_ns(), retention.next_ns()});
+  if (!good()) return end_tried ? UINT64_MAX : now.ns;
+  return std::min({schedule.next_ns(progress(), now.ns), pool.retry_ns(), retention.next_ns()});
 }
 
 absl::Status Archiver::State::reserve_if_low() {
-  const Sequence left = reserved_through - std::min(reserved_through, head);
-  if (closing && head <= reserved_through) return absl::OkStatus();
+  const Sequence left = reserved_through - std::min(reserved_through, now.head);
+  if (closing && now.head <= reserved_through) return absl::OkStatus();
   if (left > reservation_step() / 2) return absl::OkStatus();
   collect(0);  // what is queued goes on while this thread syncs
   return reserve();
 }
 
 absl::Status Archiver::State::reserve() {
-  const Sequence through = options.journal.geometry.floor_block(head + reservation_step());
+  const Sequence through = options.journal.geometry.floor_block(now.head + reservation_step());
   const absl::Status status = sessions.append_reservation(through);
   if (status.ok()) reserved_through = through;
   return status;
@@ -367,7 +376,7 @@ absl::Status Archiver::State::reserve() {
 std::uint64_t Archiver::State::reservation_step() const {
   const Sequence done = options.first - 1;
   return lapwing::reservation_step(options.capacity, rate.records_in(kReservationSeconds),
-                                   std::max(head, done) - done);
+                                   std::max(now.head, done) - done);
 }
 
 void Archiver::State::fail(JournalState state, const absl::Status& why) {
@@ -396,11 +405,11 @@ void Archiver::State::record_failure() {
 
 // Lets later readers report the records that the journal lacks as lost.
 void Archiver::State::record_published() {
-  const absl::Status recorded = retention.record_published(head);
+  const absl::Status recorded = retention.record_published(now.head);
   if (recorded.ok()) return;
   log(LogEvent::kJournalTrouble,
       absl::StrCat(
-          "later readers will not report records up to ", head,
+          "later readers will not report records up to ", now.head,
           " as lost, because the last published record could not be stored: ", recorded.message()));
 }
 
@@ -422,24 +431,24 @@ std::string Archiver::State::stall_report() const {
 
 // Everything up to head durable, the indexes too, and nothing in flight.
 void Archiver::State::finish() {
-  schedule.request_flush(head);
+  schedule.request_flush(now.head);
   absl::Status status;
   while (good() && status.ok() &&
-         (cycle.durable() < head || cycle.active() || pool.preparing() || retention.syncing() ||
+         (cycle.durable() < now.head || cycle.active() || pool.preparing() || retention.syncing() ||
           queue.in_flight() > 0)) {
     turn();
     if (good()) status = wait_for_completion();
   }
   if (good() && status.ok()) cycle.begin_last();
   while (good() && status.ok() && cycle.active()) {
-    status = cycle.advance(queue, now_ns);
+    status = cycle.advance(queue, now.ns);
     if (status.ok()) status = wait_for_completion();
   }
   if (good() && status.ok()) status = check_names();
   note_troubles();
   if (!status.ok()) return fail(JournalState::kFailed, status);
   if (!good()) return;
-  give_back_unused(head >= options.first ? head : present_through);
+  give_back_unused(now.head >= options.first ? now.head : present_through);
 }
 
 // Removes segments beyond `last`, and gives back the space behind `last` in its own segment.
@@ -458,8 +467,8 @@ void Archiver::State::note_if_failed(const absl::Status& status, const char* wha
 
 absl::Status Archiver::close(Sequence head, std::uint64_t wall_ns) {
   State& state = *state_;
-  state.head = head;
-  state.wall_ns = wall_ns;
+  state.now.head = head;
+  state.now.wall_ns = wall_ns;
   state.closing = true;
   if (state.good()) state.finish();
   if (state.good()) {
