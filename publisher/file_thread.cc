@@ -18,6 +18,16 @@ constexpr std::uint64_t kLapParts = 8;  // look at least this often in a lap
 
 }  // namespace
 
+void HeadWatch::look(Sequence head, std::uint64_t now_ns, std::uint64_t capacity) {
+  const std::uint64_t moved = head - head_;
+  interval_ns_ = moved == 0
+                     ? kLookNs
+                     : std::min(kLookNs, (now_ns - looked_ns_) * (capacity / kLapParts) / moved);
+  if (moved != 0) moved_ns_ = now_ns;
+  head_ = head;
+  looked_ns_ = now_ns;
+}
+
 FileThread::FileThread(std::unique_ptr<Archiver> archiver, RingWords& words, std::uint64_t capacity,
                        bool stop_on_failure, JournalGate& gate, detail::AttentionWord& attention,
                        Hooks hooks)
@@ -28,8 +38,8 @@ FileThread::FileThread(std::unique_ptr<Archiver> archiver, RingWords& words, std
       hooks_(std::move(hooks)),
       gate_(gate),
       sleeper_(attention, kFileSleeper),
+      head_watch_(load_head(words)),
       durable_told_(archiver_->durable()) {
-  head_seen_ = load_head(words);
   gate_.raise(archiver_->limit());
 }
 
@@ -52,30 +62,26 @@ absl::Status FileThread::close() {
   }
   closed_ = archiver_->close(load_head(*words_), wall_ns());
   tell();
-  archiver_closed_.set();
+  requests_.close();
   return closed_;
 }
 
 void FileThread::request_flush(Asker asker, Sequence through) {
-  SingleWriterWord& word = flush_through_[static_cast<std::size_t>(asker)];
-  word.store(std::max(through, word.load()));
+  requests_.request_flush(asker, through);
   sleeper_.signal();
 }
 
 void FileThread::request_prune(Sequence below) {
-  prune_below_.store(below);
-  prunes_wanted_.store(prunes_wanted_.load() + 1);
+  requests_.request_prune(below);
   sleeper_.signal();
 }
 
 std::optional<Errc> FileThread::prune_result() const {
-  const bool closed = archiver_closed_.is_set();  // before prunes_done_: its last word counts
-  if (prunes_done_.load() == prunes_wanted_.load()) return static_cast<Errc>(prune_errc_.load());
-  return closed ? std::optional(Errc::kClosed) : std::nullopt;
+  return requests_.prune_result();
 }
 
 void FileThread::shed() {
-  shed_.set();
+  requests_.shed();
   sleeper_.signal();
 }
 
@@ -83,10 +89,7 @@ void FileThread::run() {
   while (!closing_.is_set()) {
     const Sequence head = load_head(*words_);
     const std::uint64_t now = monotonic_ns();
-    look_interval_ns_ = measure_look_interval(head, now);
-    if (head != head_seen_) head_moved_ns_ = now;
-    head_seen_ = head;
-    looked_ns_ = now;
+    head_watch_.look(head, now, capacity_);
     hooks_.on_turn(now);
     take_requests();
     const std::uint64_t next_ns = archiver_->step(head, now, wall_ns(), kLookNs);
@@ -98,16 +101,9 @@ void FileThread::run() {
 }
 
 void FileThread::take_requests() {
-  const Sequence through = std::max(flush_through_[0].load(), flush_through_[1].load());
-  if (through != flush_taken_) {
-    flush_taken_ = through;
-    archiver_->request_flush(through);
-  }
-  if (const std::uint64_t wanted = prunes_wanted_.load(); wanted != prunes_taken_) {
-    prunes_taken_ = wanted;
-    archiver_->request_prune(prune_below_.load());
-  }
-  if (shed_.is_set() && archiver_->condition().state == JournalState::kGood) {
+  if (const auto through = requests_.take_flush()) archiver_->request_flush(*through);
+  if (const auto below = requests_.take_prune()) archiver_->request_prune(*below);
+  if (requests_.is_shed() && archiver_->condition().state == JournalState::kGood) {
     archiver_->shed();
     tell();  // the publisher waits for it
   }
@@ -129,7 +125,7 @@ void FileThread::tell() {
     gate_.nudge();
     hooks_.on_progress();
   }
-  if (prunes_taken_ != prunes_done_.load()) tell_prune();
+  if (requests_.prune_is_under_way()) tell_prune();
   tell_counts();
 }
 
@@ -160,8 +156,7 @@ void FileThread::tell_condition(const JournalCondition& condition) {
 void FileThread::tell_prune() {
   const bool failed = archiver_->condition().state != JournalState::kGood;
   if (!failed && archiver_->pruning()) return;
-  prune_errc_.store(static_cast<Word>(failed ? Errc::kJournalFailed : Errc::kOk));
-  prunes_done_.store(prunes_taken_);
+  requests_.finish_prune(failed ? Errc::kJournalFailed : Errc::kOk);
   hooks_.on_progress();
 }
 
@@ -185,8 +180,8 @@ void FileThread::warn_of_lag(Sequence head) {
 void FileThread::rest(Sequence head, std::uint64_t next_ns) {
   const std::uint64_t now = monotonic_ns();
   if (next_ns <= now) return;
-  if (now - head_moved_ns_ < kIdleAfterNs) {
-    sleeper_.wait(std::min(look_interval_ns_, next_ns - now));
+  if (!head_watch_.is_idle(now)) {
+    sleeper_.wait(std::min(head_watch_.interval_ns(), next_ns - now));
     return;
   }
   if (sleeper_.prepare_to_sleep(*words_, head)) {
@@ -196,13 +191,6 @@ void FileThread::rest(Sequence head, std::uint64_t next_ns) {
     sleeper_.wake_up();
   }
   if (gate_.ended()) sleeper_.demand_attention();  // again: a sleep takes the bit
-}
-
-// An eighth of a lap at the rate since the last look, at most kLookNs.
-std::uint64_t FileThread::measure_look_interval(Sequence head, std::uint64_t now_ns) const {
-  const std::uint64_t moved = head - head_seen_;
-  if (moved == 0) return kLookNs;
-  return std::min(kLookNs, (now_ns - looked_ns_) * (capacity_ / kLapParts) / moved);
 }
 
 }  // namespace lapwing

@@ -9,7 +9,6 @@
 // called on the file thread.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -24,6 +23,7 @@
 #include "proto/thread_words.h"
 #include "publisher/idle_sleeper.h"
 #include "publisher/journal_gate.h"
+#include "publisher/journal_requests.h"
 #include "snapshot/archive/archiver.h"
 
 namespace lapwing {
@@ -32,10 +32,26 @@ inline constexpr std::uint64_t kLookNs = 200'000;
 inline constexpr std::uint64_t kIdleAfterNs = 10'000'000;  // without a publish
 inline constexpr std::uint64_t kSleepNsMax = 1'000'000'000;
 
+// How fast head moves, and for how long it has not.
+class HeadWatch {
+ public:
+  explicit HeadWatch(Sequence head) : head_(head) {}
+
+  void look(Sequence head, std::uint64_t now_ns, std::uint64_t capacity);
+  // Until the next look: an eighth of a lap at the rate since the last one, at most kLookNs.
+  std::uint64_t interval_ns() const { return interval_ns_; }
+  bool is_idle(std::uint64_t now_ns) const { return now_ns - moved_ns_ >= kIdleAfterNs; }
+
+ private:
+  Sequence head_;
+  std::uint64_t moved_ns_ = 0;
+  std::uint64_t looked_ns_ = 0;
+  std::uint64_t interval_ns_ = kLookNs;
+};
+
 class FileThread {
  public:
-  // The threads that request a flush. Each writes its own word, because a word has one writer.
-  enum class Asker : std::size_t { kPublishingThread, kServiceThread };
+  using Asker = JournalRequests::Asker;
 
   struct Hooks {
     // Durable, oldest or the journal's condition changed, or a prune is done.
@@ -82,7 +98,6 @@ class FileThread {
   void tell_counts();
   void warn_of_lag(Sequence head);
   void rest(Sequence head, std::uint64_t next_ns);
-  std::uint64_t measure_look_interval(Sequence head, std::uint64_t now_ns) const;
 
   std::unique_ptr<Archiver> archiver_;
   RingWords* words_;
@@ -92,26 +107,15 @@ class FileThread {
 
   JournalGate& gate_;
   IdleSleeper sleeper_;
-  std::array<SingleWriterWord, 2> flush_through_;  // by asker
-  SingleWriterWord prune_below_;
-  SingleWriterWord prunes_wanted_;  // how many; prune_below_ is of the last
-  SingleWriterWord prunes_done_;
-  SingleWriterWord prune_errc_;  // what became of the last of them
-  StickyFlag shed_;
+  JournalRequests requests_;
   StickyFlag closing_;
-  StickyFlag archiver_closed_;
   std::thread thread_;
   absl::Status closed_;
 
   // Only the file thread touches these.
   bool filling_ = true;
-  Sequence head_seen_ = 0;
-  std::uint64_t head_moved_ns_ = 0;
-  std::uint64_t looked_ns_ = 0;
-  std::uint64_t look_interval_ns_ = kLookNs;
+  HeadWatch head_watch_;
   std::uint64_t warned_ns_ = 0;
-  Sequence flush_taken_ = 0;
-  std::uint64_t prunes_taken_ = 0;
   Sequence durable_told_ = 0;
   Sequence oldest_told_ = 0;
   std::uint64_t syncs_told_ = 0;

@@ -36,7 +36,7 @@ ServiceThread::ServiceThread(ServerOptions options, const RingFile& ring,
       words_(&ring.words()),
       publisher_(&publisher),
       sleeper_(attention, kServiceSleeper),
-      roster_(options_.expected) {
+      lists_(options_.expected) {
   head_seen_ = load_head(*words_);
 }
 
@@ -185,18 +185,23 @@ void ServiceThread::publish_list(std::uint64_t now_ns) {
   std::vector<SubscriberInfoFrame> roster;
   std::ranges::copy_if(list, std::back_inserter(roster), is_expected_back);
   std::ranges::copy(server_->missing().all(), std::back_inserter(roster));
-  const std::lock_guard lock(list_mutex_);
-  list_ = std::move(list);
+  lists_.set(std::move(list), std::move(roster));
+}
+
+void ServiceThread::SubscriberLists::set(std::vector<SubscriberInfoFrame> subscribers,
+                                         std::vector<SubscriberInfoFrame> roster) {
+  const std::lock_guard lock(mutex_);
+  subscribers_ = std::move(subscribers);
   roster_ = std::move(roster);
 }
 
-std::vector<SubscriberInfoFrame> ServiceThread::subscribers() const {
-  const std::lock_guard lock(list_mutex_);
-  return list_;
+std::vector<SubscriberInfoFrame> ServiceThread::SubscriberLists::subscribers() const {
+  const std::lock_guard lock(mutex_);
+  return subscribers_;
 }
 
-std::vector<SubscriberInfoFrame> ServiceThread::roster() const {
-  const std::lock_guard lock(list_mutex_);
+std::vector<SubscriberInfoFrame> ServiceThread::SubscriberLists::roster() const {
+  const std::lock_guard lock(mutex_);
   return roster_;
 }
 

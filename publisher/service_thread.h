@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -45,11 +46,26 @@ class ServiceThread {
 
   std::size_t subscriber_count() const { return static_cast<std::size_t>(subscribers_.load()); }
   std::uint64_t doorbells() const { return doorbells_.load(); }
-  std::vector<SubscriberInfoFrame> subscribers() const;
+  std::vector<SubscriberInfoFrame> subscribers() const { return lists_.subscribers(); }
   // Those that a next session would have to expect: attached, without observers, or missing.
-  std::vector<SubscriberInfoFrame> roster() const;
+  std::vector<SubscriberInfoFrame> roster() const { return lists_.roster(); }
 
  private:
+  // The lists, for other threads.
+  class SubscriberLists {
+   public:
+    explicit SubscriberLists(std::vector<SubscriberInfoFrame> roster)
+        : roster_(std::move(roster)) {}
+    void set(std::vector<SubscriberInfoFrame> subscribers, std::vector<SubscriberInfoFrame> roster);
+    std::vector<SubscriberInfoFrame> subscribers() const;
+    std::vector<SubscriberInfoFrame> roster() const;
+
+   private:
+    mutable std::mutex mutex_;
+    std::vector<SubscriberInfoFrame> subscribers_;
+    std::vector<SubscriberInfoFrame> roster_;
+  };
+
   void run();
   void answer();
   void beat(std::uint64_t now_ns);
@@ -69,9 +85,7 @@ class ServiceThread {
   StickyFlag closing_;
   SingleWriterWord subscribers_;
   Counter doorbells_;
-  mutable std::mutex list_mutex_;
-  std::vector<SubscriberInfoFrame> list_;    // under list_mutex_
-  std::vector<SubscriberInfoFrame> roster_;  // likewise
+  SubscriberLists lists_;
   std::thread thread_;
 
   // Only the service thread touches these.
