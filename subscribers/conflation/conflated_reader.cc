@@ -55,6 +55,41 @@ struct Columns {
   }
 };
 
+// The records of the bus that is read, and their key.
+struct RecordFormat {
+  std::string schema;
+  std::shared_ptr<const Schema> description;
+  std::uint32_t record_bytes = 0;
+  ConflationKey key;
+  std::vector<std::byte> key_bytes;  // space for one key
+
+  bool is_of(const Subscriber& subscriber) const {
+    return description == subscriber.schema() && record_bytes == subscriber.record_bytes() &&
+           schema == subscriber.schema_name();
+  }
+  std::span<const std::byte> key_of(std::span<const std::byte> record) {
+    key.of(record, key_bytes);
+    return key_bytes;
+  }
+};
+
+// Records that were read and are not in the table yet.
+struct ReadRecords {
+  std::vector<std::byte> rows;
+  std::array<Sequence, kConflationBatchRecords> sequences = {};
+  std::size_t next = 0;
+  std::size_t end = 0;
+
+  bool empty() const { return next == end; }
+  void hold(std::size_t count) {
+    next = 0;
+    end = count;
+  }
+  std::span<const std::byte> front(std::size_t record_bytes) const {
+    return std::span(rows).subspan(next * record_bytes, record_bytes);
+  }
+};
+
 }  // namespace
 
 absl::StatusOr<ConflationKey> latest_key(const Schema& schema) {
@@ -104,19 +139,9 @@ struct ConflatedReader::State final : WaitSource {
   WaitSource& source = *SubscriberAccess::wait_source(subscriber);
   ConflationOptions options;
 
-  // Of the schema at hand.
-  std::string schema;
-  std::shared_ptr<const Schema> description;
-  std::uint32_t record_bytes = 0;
-  ConflationKey key;
-  std::vector<std::byte> key_bytes;  // of the record at hand
+  RecordFormat format;
   std::optional<ConflationTable> table;
-
-  // Records that are not in the table yet.
-  std::vector<std::byte> batch;
-  std::array<Sequence, kConflationBatchRecords> batch_sequences = {};
-  std::size_t batch_at = 0;   // records
-  std::size_t batch_end = 0;  // records
+  ReadRecords read_records;
 
   bool delivering = false;   // all that waits, before anything else is taken
   std::optional<Item> held;  // an event, or an entry of a state, that follows it
@@ -194,7 +219,7 @@ std::uint64_t ConflatedReader::State::rest_ns() const {
 // Whether there is something to deliver before the subscriber is asked again, the interval's end
 // apart.
 bool ConflatedReader::State::is_due() const {
-  return put_back || held || delivering || batch_at < batch_end;
+  return put_back || held || delivering || !read_records.empty();
 }
 
 // Takes what the subscriber has, as a call does.
@@ -247,7 +272,7 @@ std::optional<Item> ConflatedReader::State::due() {
       }
       return item;
     }
-    if (batch_at == batch_end) break;
+    if (read_records.empty()) break;
   }
   return std::nullopt;
 }
@@ -269,21 +294,19 @@ void ConflatedReader::State::put_back_item(const Item& item) {
 
 // As far as there is room for new keys.
 void ConflatedReader::State::put_batch() {
-  if (delivering || batch_at == batch_end) return;
+  if (delivering || read_records.empty()) return;
   if (waiting() == 0) ends_ns = (options.now_ns() / interval_ns() + 1) * interval_ns();
   const std::uint32_t waited = waiting();
-  const std::size_t begin = batch_at;
-  const std::span<std::byte> key_of_record(key_bytes);
-  for (; batch_at < batch_end; ++batch_at) {
-    const auto record =
-        std::span<const std::byte>(batch).subspan(batch_at * record_bytes, record_bytes);
-    key.of(record, key_of_record);
-    if (table->put(key_of_record, batch_sequences[batch_at], record)) continue;
+  const std::size_t begin = read_records.next;
+  for (; !read_records.empty(); ++read_records.next) {
+    const std::span<const std::byte> record = read_records.front(format.record_bytes);
+    const Sequence sequence = read_records.sequences[read_records.next];
+    if (table->put(format.key_of(record), sequence, record)) continue;
     ++counters.early;
     delivering = true;
     break;
   }
-  const std::uint64_t put = batch_at - begin;
+  const std::uint64_t put = read_records.next - begin;
   counters.records += put;
   counters.conflated += put - (waiting() - waited);
 }
@@ -292,14 +315,14 @@ void ConflatedReader::State::put_batch() {
 // it has to of a state, whose entries are no records.
 bool ConflatedReader::State::take_batch() {
   if (!failure.ok() || !is_prepared() || loads_state) return false;
-  const Result<Batch> read = subscriber.read(batch, batch_sequences, Deadline::now());
+  const Result<Batch> read =
+      subscriber.read(read_records.rows, read_records.sequences, Deadline::now());
   if (read->event) {
     hold_event(*read->event);
     return false;
   }
   if (!read.ok() || read->kind != ItemKind::kRecord) return false;
-  batch_at = 0;
-  batch_end = read->count;
+  read_records.hold(read->count);
   return true;
 }
 
@@ -327,30 +350,28 @@ void ConflatedReader::State::take(const Item& item) {
   if (item.kind != ItemKind::kRecord) return hold_event(*item.event);
   if (!is_prepared()) failure = prepare();
   if (!failure.ok()) return;
-  std::copy(item.record.begin(), item.record.end(), batch.begin());
-  batch_sequences[0] = item.sequence;
-  batch_at = 0;
-  batch_end = 1;
+  std::copy(item.record.begin(), item.record.end(), read_records.rows.begin());
+  read_records.sequences[0] = item.sequence;
+  read_records.hold(1);
 }
 
 bool ConflatedReader::State::is_prepared() const {
-  return table && description == subscriber.schema() && record_bytes == subscriber.record_bytes() &&
-         schema == subscriber.schema_name();
+  return table && format.is_of(subscriber);
 }
 
 // For the first record, and for the first after a bus was replaced: nothing waits.
 absl::Status ConflatedReader::State::prepare() {
-  description = subscriber.schema();
-  absl::StatusOr<ConflationKey> found = options.key.of ? options.key
-                                        : description  ? latest_key(*description)
-                                                       : latest_key(subscriber.schema_name());
+  format.description = subscriber.schema();
+  absl::StatusOr<ConflationKey> found = options.key.of       ? options.key
+                                        : format.description ? latest_key(*format.description)
+                                                             : latest_key(subscriber.schema_name());
   if (!found.ok()) return found.status();
-  schema = subscriber.schema_name();
-  record_bytes = subscriber.record_bytes();
-  key = *std::move(found);
-  key_bytes.resize(key.key_bytes);
-  batch.resize(kConflationBatchRecords * record_bytes);
-  table.emplace(key.key_bytes, record_bytes, options.keys_max);
+  format.schema = subscriber.schema_name();
+  format.record_bytes = subscriber.record_bytes();
+  format.key = *std::move(found);
+  format.key_bytes.resize(format.key.key_bytes);
+  read_records.rows.resize(kConflationBatchRecords * format.record_bytes);
+  table.emplace(format.key.key_bytes, format.record_bytes, options.keys_max);
   return absl::OkStatus();
 }
 
