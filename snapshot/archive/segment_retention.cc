@@ -147,9 +147,8 @@ std::uint64_t SegmentRetention::kept_bytes(const Turn& turn) const {
 }
 
 void SegmentRetention::note_times(const Turn& turn) {
-  if (began_wall_ns_ == 0) {
-    began_ns_ = turn.now_ns;
-    began_wall_ns_ = turn.wall_ns;
+  if (began_.wall_ns == 0) {
+    began_ = {turn.now_ns, turn.wall_ns};
   }
   if (options_.limits.age_ns_max == 0) return;
   while (journal_.geometry.segment_last(next_ + finished_ns_.size()) <= turn.durable) {
@@ -158,7 +157,7 @@ void SegmentRetention::note_times(const Turn& turn) {
 }
 
 bool SegmentRetention::is_too_old(const Turn& turn) {
-  const std::uint64_t session_ns = turn.now_ns - began_ns_;
+  const std::uint64_t session_ns = turn.now_ns - began_.ns;
   const bool is_of_session = discarded_.empty() && before_.empty();
   if (is_of_session) {
     return !finished_ns_.empty() && turn.now_ns - finished_ns_.front() > options_.limits.age_ns_max;
@@ -166,7 +165,7 @@ bool SegmentRetention::is_too_old(const Turn& turn) {
   const std::uint64_t newest_ns = newest_of_front();
   // No time is known, but an older segment was complete before this session began.
   if (newest_ns == 0) return session_ns > options_.limits.age_ns_max;
-  const std::uint64_t before_session_ns = began_wall_ns_ - std::min(began_wall_ns_, newest_ns);
+  const std::uint64_t before_session_ns = began_.wall_ns - std::min(began_.wall_ns, newest_ns);
   return session_ns + before_session_ns > options_.limits.age_ns_max;
 }
 

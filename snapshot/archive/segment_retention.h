@@ -138,9 +138,10 @@ class SegmentRetention {
   bool is_discarded_ = false;   // … of the oldest discarded journal
   RequestBatch sync_;
   std::uint64_t age_checked_ns_ = 0;
-  // Of the first turn: the session's begin by both clocks.
-  std::uint64_t began_ns_ = 0;
-  std::uint64_t began_wall_ns_ = 0;
+  struct {
+    std::uint64_t ns = 0;  // CLOCK_MONOTONIC
+    std::uint64_t wall_ns = 0;
+  } began_;  // the first turn
   // Monotonic times at which segments from next_ on were found to be durable as a whole.
   std::deque<std::uint64_t> finished_ns_;
   std::uint64_t next_ns_ = UINT64_MAX;
