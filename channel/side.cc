@@ -151,18 +151,16 @@ void ChannelCore::answer(Word ticket) {
 
 Errc ChannelCore::look_at_peer() {
   auto& side = static_cast<ChannelSide&>(*this);
-  if (waiting_) return side.overlap();
+  if (waiting_) {
+    calls_until_clock_ = 1;
+    return Errc::kMisuse;
+  }
   calls_until_clock_ = kCallsPerClock;
   const std::uint64_t now = monotonic_ns();
   if (now - side.looked_ns_ < kPeerLookNs) return Errc::kOk;
   side.looked_ns_ = now;
   side.take_peer_state(side.link_.look());
   return Errc::kOk;
-}
-
-Errc ChannelSide::overlap() {
-  calls_until_clock_ = 1;
-  return Errc::kMisuse;
 }
 
 // Until a packet or an interrupt comes.

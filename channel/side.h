@@ -157,7 +157,6 @@ class ChannelSide final : public ChannelCore, public WaitSource {
   void lower_ticket();
   void take_peer_state(Link::Peer peer);
   void finish(Errc end, absl::Status why);
-  Errc overlap();
   void await_peer(std::uint64_t timeout_ns);
   void keep_others_out();
   void let_others_in();

@@ -112,14 +112,6 @@ class OrderBook {
     mutable std::uint32_t last = kNone;  // in a free level: the next free level
   };
 
-  static bool rests_on_level(const OrderEntry& entry) {
-    return entry.msg.price != dbn::kUndefPrice &&
-           (entry.msg.side == dbn::Side::kBid || entry.msg.side == dbn::Side::kAsk);
-  }
-  // A better price has a greater rank; ~ reverses the order without an overflow.
-  static std::int64_t rank(dbn::Side side, std::int64_t price) {
-    return side == dbn::Side::kBid ? price : ~price;
-  }
   const PriceLadder& ladder(dbn::Side side) const {
     return side == dbn::Side::kBid ? bids_ : asks_;
   }

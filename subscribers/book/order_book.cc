@@ -9,6 +9,19 @@
 #include "snapshot/fold/entry_digest.h"
 
 namespace lapwing {
+namespace {
+
+bool rests_on_level(const OrderEntry& entry) {
+  return entry.msg.price != dbn::kUndefPrice &&
+         (entry.msg.side == dbn::Side::kBid || entry.msg.side == dbn::Side::kAsk);
+}
+
+// A better price has a greater rank. ~ reverses the order without an overflow.
+std::int64_t rank(dbn::Side side, std::int64_t price) {
+  return side == dbn::Side::kBid ? price : ~price;
+}
+
+}  // namespace
 
 const PriceLevel* OrderBook::find_level(dbn::Side side, std::int64_t price) const {
   const PriceLadder& ladder = this->ladder(side);
