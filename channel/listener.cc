@@ -28,12 +28,12 @@
 #include "os/named_file.h"
 #include "os/printable.h"
 #include "os/system_error.h"
+#include "os/thread_words.h"
 #include "os/unique_fd.h"
 #include "os/wait_source.h"
 #include "os/watch.h"
 #include "proto/channel_frames.h"
 #include "proto/text_field.h"
-#include "proto/thread_words.h"
 
 namespace lapwing {
 namespace {

@@ -28,9 +28,9 @@
 #include "os/deadline.h"
 #include "os/fork.h"
 #include "os/kernel.h"
+#include "os/thread_words.h"
 #include "os/unique_fd.h"
 #include "os/wait_source.h"
-#include "proto/thread_words.h"
 
 namespace lapwing {
 

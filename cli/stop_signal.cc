@@ -9,7 +9,7 @@
 
 #include "cli/exit_codes.h"
 #include "os/kernel.h"
-#include "proto/thread_words.h"
+#include "os/thread_words.h"
 
 namespace lapwing::cli {
 namespace {

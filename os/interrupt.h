@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "os/kernel.h"
+#include "os/thread_words.h"
 #include "proto/ring_words.h"
-#include "proto/thread_words.h"
 
 namespace lapwing {
 

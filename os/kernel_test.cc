@@ -19,7 +19,7 @@
 
 #include "lapwing/error.h"
 #include "os/mapping.h"
-#include "proto/thread_words.h"
+#include "os/thread_words.h"
 #include "testing/is_readable.h"
 #include "testing/skip.h"
 

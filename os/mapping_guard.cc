@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "os/guarded_slot.h"
-#include "proto/thread_words.h"
+#include "os/thread_words.h"
 
 namespace lapwing {
 namespace {

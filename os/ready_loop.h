@@ -37,13 +37,13 @@
 #include "absl/status/statusor.h"
 #include "lapwing/error.h"
 #include "lapwing/waiting.h"
+#include "os/busy_flag.h"
 #include "os/fork.h"
 #include "os/interrupt.h"
 #include "os/kernel.h"
 #include "os/unique_fd.h"
 #include "os/waiter.h"
 #include "os/watch.h"
-#include "proto/busy_flag.h"
 
 namespace lapwing {
 

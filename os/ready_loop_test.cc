@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "lapwing/result.h"
+#include "os/thread_words.h"
 #include "proto/ring_words.h"
-#include "proto/thread_words.h"
 #include "testing/child_process.h"
 #include "testing/far_deadline.h"
 #include "testing/waiting_call.h"

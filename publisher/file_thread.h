@@ -20,7 +20,7 @@
 #include "lapwing/error.h"
 #include "lapwing/log.h"
 #include "lapwing/thread_placement.h"
-#include "proto/thread_words.h"
+#include "os/thread_words.h"
 #include "publisher/idle_sleeper.h"
 #include "publisher/journal_gate.h"
 #include "publisher/journal_requests.h"

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "absl/functional/function_ref.h"
-#include "proto/busy_flag.h"
+#include "os/busy_flag.h"
 #include "publisher/file_thread.h"
 #include "publisher/session_start.h"
 

@@ -13,8 +13,8 @@
 
 #include "lapwing/sequence.h"
 #include "os/kernel.h"
+#include "os/thread_words.h"
 #include "proto/ring_words.h"
-#include "proto/thread_words.h"
 
 namespace lapwing {
 

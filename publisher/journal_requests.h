@@ -13,7 +13,7 @@
 
 #include "lapwing/error.h"
 #include "lapwing/sequence.h"
-#include "proto/thread_words.h"
+#include "os/thread_words.h"
 
 namespace lapwing {
 

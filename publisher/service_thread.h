@@ -19,7 +19,7 @@
 #include "bus/control/server.h"
 #include "bus/ring_file.h"
 #include "lapwing/thread_placement.h"
-#include "proto/thread_words.h"
+#include "os/thread_words.h"
 #include "publisher/idle_sleeper.h"
 
 namespace lapwing {

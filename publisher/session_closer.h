@@ -10,7 +10,7 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "proto/thread_words.h"
+#include "os/thread_words.h"
 #include "publisher/publisher_control.h"
 
 namespace lapwing {

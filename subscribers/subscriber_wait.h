@@ -21,11 +21,11 @@
 #include <optional>
 #include <utility>
 
+#include "os/busy_flag.h"
 #include "os/deadline.h"
 #include "os/interrupt.h"
 #include "os/wait_source.h"
 #include "os/waiter.h"
-#include "proto/busy_flag.h"
 #include "subscribers/subscriber_machine.h"
 #include "subscribers/wake_descriptor.h"
 

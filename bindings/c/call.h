@@ -20,8 +20,8 @@
 #include "lapwing.h"
 #include "lapwing/error.h"
 #include "lapwing/waiting.h"
+#include "os/busy_flag.h"
 #include "os/fork.h"
-#include "proto/busy_flag.h"
 
 namespace lapwing::c {
 

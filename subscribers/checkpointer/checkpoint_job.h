@@ -22,7 +22,7 @@
 #include "lapwing/sequence.h"
 #include "lapwing/thread_placement.h"
 #include "os/io.h"
-#include "proto/thread_words.h"
+#include "os/thread_words.h"
 #include "subscribers/checkpointer/state_store.h"
 
 namespace lapwing {

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "lapwing/error.h"
 #include "os/kernel.h"
-#include "proto/thread_words.h"
+#include "os/thread_words.h"
 #include "snapshot/checkpoint/checkpoint_directory.h"
 
 namespace lapwing {

@@ -7,7 +7,7 @@
 
 #include "lapwing/checkpoints.h"
 #include "lapwing/error.h"
-#include "proto/thread_words.h"
+#include "os/thread_words.h"
 #include "testing/checkpointer_fixture.h"
 #include "testing/child_process.h"
 

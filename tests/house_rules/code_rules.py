@@ -28,7 +28,7 @@ EXTERNAL_IN_QUOTES = ("absl/",)
 ATOMICS_FILES = {
     "include/lapwing/detail/atomic_word.h", "include/lapwing/detail/attention_word.h",
     "include/lapwing/detail/channel_words.h", "include/lapwing/detail/slot_words.h",
-    "proto/busy_flag.h", "proto/ring_counters.h", "proto/ring_words.h", "proto/thread_words.h",
+    "os/busy_flag.h", "os/thread_words.h", "proto/ring_counters.h", "proto/ring_words.h",
 }
 ATOMICS = (
     r"\bstd::atomic|\batomic_ref\b|\b__atomic_|\b__sync_|\batomic_(thread|signal)_fence\b"

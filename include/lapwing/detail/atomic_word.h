@@ -2,7 +2,7 @@
 // pauses for a thread that polls.
 //
 // These files contain the protocols, each with its proof: slot_words.h, attention_word.h and
-// channel_words.h beside this file, proto/ring_words.h and proto/thread_words.h. No other file may
+// channel_words.h beside this file, proto/ring_words.h and os/thread_words.h. No other file may
 // use an atomic; tests/house_rules checks this. tests/model runs all protocols and their wrong
 // variants under a C11 memory-model checker.
 //
